@@ -1,4 +1,5 @@
 // headlight eval: how well a model predicts a text, judges or translates rows, or does its task.
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "core/graph/program_memory.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
+#include "core/run/model_input.h"
 #include "core/train/data/text_source.h"
 #include "core/train/metrics/model_score.h"
 #include "core/train/metrics/rows_score.h"
@@ -176,6 +178,13 @@ void print_pairs(const PairFigures& f, bool json) {
               percent(f.given_share()).c_str(), number_text(f.loss(), 6).c_str());
 }
 
+// What a model from elsewhere reads around the texts of a table.
+RowMarks marks_of(const Model& model, bool labels) {
+  if (!model.vocabulary->pieces()) return {};
+  if (labels) return {model.before, model.behind, {}, {}};
+  return {model.before, model.behind, opening_of(model), end_of(model)};
+}
+
 // Rows of a table, cut and numbered as the model has learned it.
 int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   const bool labels = !o.labels.empty();
@@ -191,15 +200,21 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   options.known = model->vocabulary;
   options.known_classes = file.classes;
   options.validation = 0;
-  // Without [BOS], or [CLS] where there is one.
-  const bool begins = labels ? begins_with_class(file.config) : !joined;
   options.joined = joined;
+  if (!joined) options.marks = marks_of(*model, labels);
+  const RowMarks& marks = options.marks;
+  const auto around = static_cast<int>(marks.before.size() + marks.behind.size());
+  // Without [BOS], or [CLS] where there is one.
+  const int begins = labels ? (marks.empty() ? begins_with_class(file.config) : around)
+                            : std::max<int>(static_cast<int>(marks.opening.size()), !joined);
   options.context = static_cast<int>(file.context) - begins;
-  options.source_context = static_cast<int>(file.source);
+  options.source_context = static_cast<int>(file.source) - (labels ? 0 : around);
+  if (!labels && model->target) options.known_target = model->target;
   LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
                                     {labels ? o.labels : o.pairs, ""}, options);
   for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
-  const auto task = as_read_by(file.config, std::move(loaded.task));
+  const std::shared_ptr<const Task> task =
+      marks.empty() ? as_read_by(file.config, std::move(loaded.task)) : std::move(loaded.task);
   if (labels) {
     print_labels(*task, score_labels(model, *task, o.threads), o.json);
   } else {

@@ -76,11 +76,10 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
   if (!o.ids) put_around(row_frame(&model, {}), input.source_ids);
   const std::int64_t most = std::min(o.tokens + 1, model.file.context);
   std::uint64_t drawn = 0;
-  bool ends = false;
-  const std::optional<int> end = end_of(model);
+  std::optional<int> end;  // what has ended the row
   const auto choose = [&](std::span<const float> logits) {
     const int id = sample_token(logits, sampling, o.seed, drawn++).id;
-    ends |= id == end;
+    if (ends_row(model, id)) end = id;
     return id;
   };
   ModelParameters weights;
@@ -88,7 +87,7 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
   std::vector<int> row = written_row(model, model.file.config, input, most, choose, weights,
                                      *make_cpu_backend(o.threads));
   if (o.print_ids) {
-    if (ends) row.push_back(*end);
+    if (end) row.push_back(*end);
     std::printf("%s\n", ids_text(row).c_str());
   } else {
     const std::size_t given = std::min(row.size(), 1 + model.file.forced.size());

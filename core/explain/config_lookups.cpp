@@ -30,19 +30,16 @@ Text derived(const Subject& s) {
   return std::to_string(kRule(recipe(s)));
 }
 
-// The same with what is counted: "4 heads".
-template <auto kMember>
-Text count_of(const Subject& s, const char* id) {
-  return tr_count(s.language, id, std::invoke(kMember, recipe(s)));
-}
-
 constexpr NamedLookup kConfigLookups[] = {
     {"d_model", number_of<&Config::d_model>},
     {"d_head", number_of<&Config::head_width>},
     {"d_value", number_of<&Config::value_width>},
     {"hidden", number_of<&Config::hidden_width>},
     {"H", number_of<&Config::head_count>},
-    {"heads", [](const Subject& s) { return count_of<&Config::head_count>(s, "count.heads"); }},
+    {"heads",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.heads", recipe(s).head_count()));
+     }},
     {"kv_heads", number_of<&Config::kv_head_count>},
     // How many heads of queries share one of keys and values.
     {"sharing", derived<[](const Config& c) { return c.head_count() / c.kv_head_count(); }>},
@@ -75,14 +72,24 @@ constexpr NamedLookup kConfigLookups[] = {
      }>},
     {"kernel", number_of<&Config::kernel>},
     // Experts.
-    {"experts", [](const Subject& s) { return count_of<&Config::experts>(s, "count.experts"); }},
+    {"experts",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.experts", recipe(s).experts));
+     }},
     {"best_experts",
-     [](const Subject& s) { return count_of<&Config::top_experts>(s, "count.experts"); }},
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.experts", recipe(s).top_experts));
+     }},
     {"balance", [](const Subject& s) { return Text(number_text(recipe(s).balance, 3)); }},
     // The result.
     {"components",
-     [](const Subject& s) { return count_of<&Config::components>(s, "count.components"); }},
-    {"foci", [](const Subject& s) { return count_of<&Config::focus_count>(s, "count.foci"); }},
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.components", recipe(s).components));
+     }},
+    {"foci",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.foci", recipe(s).focus_count()));
+     }},
     {"penalty", [](const Subject& s) { return Text(number_text(recipe(s).foci_penalty, 3)); }},
     {"directions", number_of<&Config::pool_width>},
     // "64 · (64 + 3) = 4,288"

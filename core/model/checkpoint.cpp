@@ -9,6 +9,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/atomic_folder.h"
 #include "core/io/file_steps.h"
+#include "core/io/plain_file.h"
 #include "core/io/safetensors.h"
 
 namespace headlight {
@@ -61,7 +62,7 @@ auto in_file(const fs::path& path, Read read) {
 }
 
 std::string read_text(const fs::path& path) {
-  return in_file(path, [&] { return read_file(path, kMaxText); });
+  return in_file(path, [&] { return PlainFile(path, kMaxText).all(); });
 }
 
 void expect_float(const std::string& name, const SafetensorsEntry& entry) {
@@ -187,7 +188,7 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
   const fs::path config = folder / kConfig, weights = folder / kWeights;
   std::vector<TensorSpec> expected;
   in_file(config, [&] {
-    checkpoint.model = parse_model(read_file(config, kMaxText));
+    checkpoint.model = parse_model(PlainFile(config, kMaxText).all());
     expected = parameters(checkpoint.model);
   });
   checkpoint.weights = in_file(weights, [&] {

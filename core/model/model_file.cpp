@@ -8,7 +8,7 @@ namespace {
 
 constexpr JsonFileWords kWords = {"checkpoint.wrong_value", "checkpoint.not_json",
                                   "checkpoint.too_deep"};
-constexpr std::size_t kMostForced = 1024;
+constexpr std::size_t kMostForced = 1024, kMostEnds = 64;
 
 }  // namespace
 
@@ -32,7 +32,8 @@ std::string model_text(const ModelFile& m) {
   if (m.source > 0) json["source"] = m.source;
   if (m.source_vocab > 0) json["source_vocab"] = m.source_vocab;
   if (m.begin) json["begin"] = *m.begin;
-  if (m.end) json["end"] = *m.end;
+  if (m.ends.size() == 1) json["end"] = m.ends.front();
+  if (m.ends.size() > 1) json["end"] = m.ends;
   if (!m.forced.empty()) json["forced"] = m.forced;
   if (!m.never.empty()) json["never"] = m.never;
   json["model"] = config_json(m.config);
@@ -54,20 +55,30 @@ void read_rows(const JsonReader& in, const char* key, int last, std::size_t most
   }
 }
 
-// What a row of an encoder-decoder begins and ends with, and never has: rows of its table.
+// What ends a row: a row of the table, or several.
+void read_ends(const JsonReader& in, ModelFile& file) {
+  const int last = static_cast<int>(file.vocab) - 1;
+  const OrderedJson* ends = in.find("end");
+  if (!ends) return;
+  if (ends->is_array()) return read_rows(in, "end", last, kMostEnds, file.ends);
+  int id = 0;
+  in.number("end", id, 0, last);
+  file.ends = {id};
+}
+
+// What a row of an encoder-decoder begins with, and never has: rows of its table.
 void read_begin(const JsonReader& in, ModelFile& file) {
   const int last = static_cast<int>(file.vocab) - 1;
   int id = 0;
   in.number("begin", id, 0, last);
   if (in.find("begin")) file.begin = id;
-  in.number("end", id, 0, last);
-  if (in.find("end")) file.end = id;
   read_rows(in, "forced", last, kMostForced, file.forced);
   read_rows(in, "never", last, static_cast<std::size_t>(file.vocab), file.never);
 }
 
 // What only some forms of model have, and must have.
 void read_form(const JsonReader& in, ModelFile& file) {
+  read_ends(in, file);
   if (file.config.form == ModelForm::kTranslate) {
     if (!in.find("source")) throw Error(Message{"checkpoint.no_key", {{"key", "source"}}});
     in.number("source", file.source, 1, kLargestContext);

@@ -25,9 +25,11 @@ struct ModelFile {
   std::int64_t source = 0;                // ModelForm::kTranslate: source positions
   // kTranslate: rows of the table that the encoder has for itself; 0: it reads the decoder's.
   std::int64_t source_vocab = 0;
-  // kTranslate: what its own row begins and ends with, where that is not [BOS] and [EOS], and what
-  // has to come next at the beginning: the mark of a language.
-  std::optional<int> begin = {}, end = {};
+  // What ends what it writes, the usual one first; none: [EOS].
+  std::vector<int> ends = {};
+  // kTranslate: what its own row begins with, where that is not [BOS], and what has to come next:
+  // the mark of a language.
+  std::optional<int> begin = {};
   std::vector<int> forced = {};
   std::vector<int> never = {};  // kTranslate: what it does not write, however likely
   bool operator==(const ModelFile&) const = default;

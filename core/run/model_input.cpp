@@ -83,7 +83,19 @@ int begin_of(const Model& model) {
 }
 
 std::optional<int> end_of(const Model& model) {
-  return model.file.end ? model.file.end : target_vocabulary(model).id_of(Special::kEnd);
+  if (!model.file.ends.empty()) return model.file.ends.front();
+  return target_vocabulary(model).id_of(Special::kEnd);
+}
+
+bool ends_row(const Model& model, int id) {
+  const std::vector<int>& ends = model.file.ends;
+  return ends.empty() ? id == end_of(model) : std::ranges::find(ends, id) != ends.end();
+}
+
+std::vector<int> opening_of(const Model& model) {
+  std::vector<int> opening = {begin_of(model)};
+  opening.insert(opening.end(), model.file.forced.begin(), model.file.forced.end());
+  return opening;
 }
 
 int class_of(const Model& model) {

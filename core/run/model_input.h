@@ -53,6 +53,10 @@ int begin_of(const Model&);
 
 /// The [EOS] that ends an encoder-decoder's own row; unset: it has none.
 std::optional<int> end_of(const Model&);
+/// Does this id end what the model writes? There may be several.
+bool ends_row(const Model&, int id);
+/// What an encoder-decoder's own row opens with: begin_of(), and what is forced to come next.
+std::vector<int> opening_of(const Model&);
 
 /// The [CLS] that stands before what a model reads that judges by its row. Throws Error where its
 /// vocabulary has none.

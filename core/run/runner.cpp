@@ -98,6 +98,11 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
     shape.classes = static_cast<std::int64_t>(input.classes.size());
     shape.in_place = config.numbers;
   }
+  if (model) {
+    // The whole table of positions, of which a row may use a part.
+    shape.context = model->file.context;
+    shape.context_source = model->file.source;
+  }
   shape.separator = separator_of(model, config, input);
   shape.padded = pads_source(config);
   shape.positions = static_cast<std::int64_t>(row);
@@ -245,7 +250,8 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
     input.ids = doc.target_ids;
   } else {
     input.ids = read_words(target_vocabulary(model), *pair.target, cutter, result);
-    input.ids.insert(input.ids.begin(), begin_of(model));
+    const std::vector<int> opening = opening_of(model);
+    input.ids.insert(input.ids.begin(), opening.begin(), opening.end());
   }
   const std::size_t most = longest_target(model, doc);
   if (input.ids.size() > most) {

@@ -143,7 +143,10 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
     put_around(frame, found.source);
     if (!pair.target) return found;
     found.tokens = placed(*pair.target, doc.sentence, target_vocabulary(*model), kept);
-    found.tokens.insert(found.tokens.begin(), PlacedToken{begin_of(*model), 0, 0});
+    const std::vector<int> opening = opening_of(*model);
+    for (std::size_t i = 0; i < opening.size(); ++i)
+      found.tokens.insert(found.tokens.begin() + static_cast<std::ptrdiff_t>(i),
+                          PlacedToken{opening[i], 0, 0});
   } catch (const Error&) {
     return {};  // the model does not know all of it
   }
@@ -176,8 +179,9 @@ std::optional<std::string> sentence_with(const Document& doc, const Trace& trace
   }
   const std::vector<int>& row = trace.input().ids;
   if (model->file.config.form == ModelForm::kTranslate) {
-    std::vector<int> longer(row.begin() + 1, row.end());  // without [BOS]
-    if (id == end_of(*model)) return std::nullopt;
+    if (ends_row(*model, id)) return std::nullopt;
+    const std::vector<int> opening = opening_of(*model);  // it stands nowhere in the sentence
+    std::vector<int> longer(std::ranges::mismatch(row, opening).in1, row.end());
     longer.push_back(id);
     return std::string(split_pair(doc.sentence).source) + " → " +
            target_vocabulary(*model).decode(longer);

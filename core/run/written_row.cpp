@@ -177,7 +177,6 @@ std::vector<int> written_row(const Model& model, const Config& config, const Run
                              const std::function<int(std::span<const float>)>& choose,
                              ParameterSource& weights, Backend& backend,
                              const ProgressFunction& progress) {
-  const std::optional<int> end = end_of(model);
   GrowingRow row(model, config, input, weights, backend);
   std::vector<int> ids = {begin_of(model)};
   std::vector<float> allowed;  // logits, without what the model never writes
@@ -192,7 +191,7 @@ std::vector<int> written_row(const Model& model, const Config& config, const Run
     for (const int never : model.file.never)
       allowed[static_cast<std::size_t>(never)] = -std::numeric_limits<float>::infinity();
     const int id = choose(allowed);
-    if (id == end) break;
+    if (ends_row(model, id)) break;
     ids.push_back(id);
   }
   return ids;

@@ -123,7 +123,7 @@ std::span<const float> Generator::logits_by_segments() {
 
 std::optional<std::string> Generator::next() {
   const Vocabulary& vocabulary = *predictor_.model().vocabulary;
-  if (drawn_ > 0 && ids_.back() == vocabulary.id_of(Special::kEnd)) return std::nullopt;
+  if (drawn_ > 0 && ends_row(predictor_.model(), ids_.back())) return std::nullopt;
   const int id = sample_token(logits(), options_, seed_, drawn_++).id;
   // What a token adds may begin with a space, by the token before it.
   const int pair[] = {ids_.back(), id};

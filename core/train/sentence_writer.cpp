@@ -9,16 +9,16 @@ namespace headlight {
 
 std::optional<std::string> drawn_sentence(
     std::span<const float> logits, const SamplingOptions& sampling, std::uint64_t seed,
-    std::uint64_t draw, std::optional<int> end,
+    std::uint64_t draw, const std::function<bool(int id)>& ends,
     const std::function<std::optional<std::string>(int id)>& with) {
   std::vector<TokenChance> chances = token_chances(logits, sampling);
-  std::erase_if(chances, [&](const TokenChance& c) { return c.id != end && !with(c.id); });
+  std::erase_if(chances, [&](const TokenChance& c) { return !ends(c.id) && !with(c.id); });
   double all = 0;
   for (const TokenChance& c : chances) all += c.probability;
   if (all <= 0) return std::nullopt;
   for (TokenChance& c : chances) c.probability /= all;
   const int id = draw_token(chances, seed, draw);
-  return id == end ? std::nullopt : with(id);
+  return ends(id) ? std::nullopt : with(id);
 }
 
 bool SentenceWriter::can_write(const Document& doc, const Model& model) {
@@ -42,7 +42,8 @@ std::optional<std::string> SentenceWriter::next() {
   const std::vector<int> row = vocabulary.encode(sentence_, &*tokenizer_);
   if (row.empty() || row.size() >= most_) return std::nullopt;
   std::optional<std::string> longer = drawn_sentence(
-      predictor_.logits(row), sampling_, seed_, row.size() - 1, vocabulary.id_of(Special::kEnd),
+      predictor_.logits(row), sampling_, seed_, row.size() - 1,
+      [&](int id) { return ends_row(predictor_.model(), id); },
       [&](int id) { return sentence_with(sentence_, row, vocabulary, id); });
   if (longer) sentence_ = *longer;
   return longer;

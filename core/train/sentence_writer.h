@@ -13,12 +13,13 @@
 
 namespace headlight {
 
-/// The sentence that `with` makes of an id drawn from these logits; nothing when `end` is drawn or
-/// no id makes one. What makes none (a part of a character cannot stand in a text) is not drawn.
-/// Throws as token_chances() does.
+/// The sentence that `with` makes of an id drawn from these logits; nothing when one that ends the
+/// row is drawn or no id makes one. What makes none (a part of a character cannot stand in a text)
+/// is not drawn. Throws as token_chances() does.
 std::optional<std::string> drawn_sentence(
     std::span<const float> logits, const SamplingOptions&, std::uint64_t seed, std::uint64_t draw,
-    std::optional<int> end, const std::function<std::optional<std::string>(int id)>& with);
+    const std::function<bool(int id)>& ends,
+    const std::function<std::optional<std::string>(int id)>& with);
 
 /// Writes on behind the sentence of a document, faster than whole runs could.
 class SentenceWriter {

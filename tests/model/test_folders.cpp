@@ -1,7 +1,9 @@
 // Model folders of other programs: their numbers, and what is said of folders that are not right.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -11,8 +13,11 @@
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 #include "core/model/folders/folder.h"
+#include "core/model/model_file.h"
 #include "core/run/runner.h"
+#include "core/run/sentence_tokens.h"
 #include "core/train/predictor.h"
+#include "tests/model/worded_folder.h"
 #include "tests/support/error_text.h"
 #include "tests/support/folder_checks.h"
 
@@ -141,8 +146,21 @@ TEST_CASE("folders: what config.json leaves out is what each type takes by itsel
     CHECK(each->config().local_layers.empty());
   }
   const Copy scaled("llama-llama3");
-  scaled.set("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}});
-  CHECK(scaled.config().rotary_stretch() == RotaryStretch{RotaryScaling::kLlama3, 8, 1, 4, 8192});
+  Json rope = {
+      {"rope_type", "llama3"}, {"factor", 8}, {"low_freq_factor", 2}, {"high_freq_factor", 3}};
+  scaled.set("rope_scaling", rope);
+  scaled.set("max_position_embeddings", 77);
+  CHECK(scaled.config().rotary_stretch() == RotaryStretch{RotaryScaling::kLlama3, 8, 2, 3, 77});
+  scaled.set("original_max_position_embeddings", 55);
+  CHECK(scaled.config().rotary_stretch() == RotaryStretch{RotaryScaling::kLlama3, 8, 2, 3, 55});
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
+    Json less = rope;
+    less.erase(key);
+    CHECK(has(scaled.problem_with("rope_scaling", less), key));
+  }
+  CHECK(without("mistral", {"max_position_embeddings"}).context == kLargestContext);
+  CHECK(without("qwen2", {"max_position_embeddings"}).context == 32768);
+  CHECK(without("mistral", {"num_key_value_heads"}).config.kv_heads == 8);
 }
 
 TEST_CASE("folders: the same under another name, or in another place") {
@@ -245,16 +263,171 @@ TEST_CASE("folders: what an encoder-decoder's row begins and ends with") {
   const ModelFile marian = Copy("marian").file(), bart = Copy("bart").file(),
                   m2m = Copy("m2m_100").file();
   CHECK(marian.begin == 39);
-  CHECK(marian.end == 0);
+  CHECK(marian.ends == std::vector{0});
   CHECK(marian.forced.empty());
   CHECK(marian.never == std::vector{39});
   CHECK(bart.begin == 2);
-  CHECK(bart.end == 2);
+  CHECK(bart.ends == std::vector{2});
   CHECK(bart.forced == std::vector{0});
   CHECK(m2m.forced == std::vector{36});
-  const Copy other("bart");  // begins with [BOS] where nothing else is said
+  const Copy other("bart");  // where nothing is said, as the class has it
   other.set("decoder_start_token_id", nullptr);
-  CHECK(other.file().begin == 0);
+  other.set("bos_token_id", 1);
+  CHECK(other.file().begin == 2);
+  // What a second file says counts before that; what it does not say is as it was.
+  write_file_atomic(other / "generation_config.json",
+                    R"({"decoder_start_token_id": 5, "eos_token_id": [3, 2, 9999]})");
+  CHECK(other.file().begin == 5);
+  CHECK(other.file().ends == std::vector{3, 2});
+  CHECK(other.file().forced == std::vector{0});
+  write_file_atomic(other / "generation_config.json", R"({"forced_bos_token_id": 7})");
+  CHECK(other.file().forced == std::vector{7});
+  CHECK(other.file().ends == std::vector{2});
+  write_file_atomic(other / "generation_config.json", R"({"eos_token_id": ["</s>"]})");
+  CHECK(has(other.problem(), "eos_token_id"));
+}
+
+TEST_CASE("folders: any of the tokens that end a text ends what is written") {
+  const Copy copy("gpt2");
+  const SafetensorsFile expected = read_safetensors(copy / "expected.safetensors", 1u << 26);
+  const std::vector<int> greedy = ids_of(expected, "greedy"), given = ids_of(expected, "token_ids");
+  REQUIRE(greedy.size() > 3);
+  // The first token that did not come before.
+  std::size_t at = 1;
+  while (std::ranges::count(greedy.begin(), greedy.begin() + std::ptrdiff_t(at), greedy[at])) ++at;
+  SamplingOptions sampling;
+  sampling.temperature = 0;
+  for (const Json& ends : {Json(greedy[at]), Json{39, greedy[at]}}) {
+    CAPTURE(ends.dump());
+    copy.set("eos_token_id", ends);
+    Generator generator(load_model(copy.path().string()), given, sampling, 1, 1);
+    for (int i = 0; i < 20; ++i) (void)generator.next();
+    CHECK(generator.ids().size() == given.size() + at + 1);
+    const std::string text = model_text(copy.file());
+    CHECK(parse_model(text) == copy.file());
+  }
+}
+
+TEST_CASE("folders: a head that is not read is refused, and one that is missing is named") {
+  const auto with = [](const char* folder, const char* architecture) {
+    return Copy(folder).problem_with("architectures", Json::array({architecture}));
+  };
+  for (const char* name : {"BertForTokenClassification", "BertForQuestionAnswering"}) {
+    CAPTURE(name);
+    CHECK(has(with("bert-classifier", name), name));
+    CHECK(has(with("bert", name), "ForMaskedLM, ForPreTraining, ForSequenceClassification"));
+  }
+  CHECK(has(with("llama", "LlamaForSequenceClassification"), "ForCausalLM"));
+  CHECK(has(with("gpt2", "GPT2ForTokenClassification"), "GPT2ForTokenClassification"));
+  CHECK(has(with("bart", "BartForSequenceClassification"), "ForConditionalGeneration"));
+  for (const auto& [folder, one] :
+       {std::pair{"bert", "BertForMaskedLM"}, std::pair{"bert", "BertForPreTraining"},
+        std::pair{"bert-bare", "BertModel"}, std::pair{"gpt2", "GPT2LMHeadModel"},
+        std::pair{"llama", "LlamaForCausalLM"}, std::pair{"marian", "MarianMTModel"},
+        std::pair{"roberta-classifier", "RobertaForSequenceClassification"}}) {
+    const std::string name = one;
+    CAPTURE(name);
+    CHECK(with(folder, one) == "");
+  }
+  for (const auto& [folder, head, name] :
+       {std::tuple{"llama", "lm_head.weight", "LlamaForCausalLM"},
+        std::tuple{"gpt_neox", "embed_out.weight", "GPTNeoXForCausalLM"}}) {
+    const Copy copy(folder);
+    copy.set("tie_word_embeddings", false);
+    copy.change_weights([&, key = head](auto& all) { all.erase(key); });
+    CHECK(copy.config().tied_head);  // a model without its head
+    copy.set("architectures", Json::array({name}));
+    CHECK(has(copy.problem(), head));
+  }
+}
+
+TEST_CASE("folders: hidden tokens are scored by another matrix than the table where one counts") {
+  struct Head {
+    const char *folder, *weight, *table, *bias;
+  };
+  for (const Head& head :
+       {Head{"bert", "cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight",
+             "cls.predictions.bias"},
+        Head{"roberta", "lm_head.decoder.weight", "roberta.embeddings.word_embeddings.weight",
+             "lm_head.bias"},
+        Head{"distilbert", "vocab_projector.weight", "distilbert.embeddings.word_embeddings.weight",
+             "vocab_projector.bias"}}) {
+    CAPTURE(head.folder);
+    const Copy copy(head.folder);
+    std::vector<float> bias;
+    copy.change_weights([&](auto& all) {
+      all[head.weight] = all.at(head.table);
+      for (float& number : all[head.weight].second) number *= 2;
+      bias = all.at(head.bias).second;
+    });
+    const auto logits = [&] {
+      Document doc;
+      doc.model = copy.path().string();
+      doc.ids = {3, 7, 2, 12};
+      const RunResult result = Runner().run(doc, *make_reference_backend());
+      REQUIRE_MESSAGE(result.trace, result.problem);
+      const auto cells = result.trace->tensor(result.trace->program().logits).cells();
+      return std::vector<float>(cells.begin(), cells.end());
+    };
+    copy.set("tie_word_embeddings", true);
+    const std::vector<float> tied = logits();
+    copy.set("tie_word_embeddings", false);
+    const std::vector<float> own = logits();
+    REQUIRE(own.size() == tied.size());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const float b = bias[i % bias.size()];
+      CHECK(own[i] == doctest::Approx(2 * (tied[i] - b) + b).epsilon(1e-4));
+    }
+  }
+}
+
+TEST_CASE("folders: what a class computes whatever its config says") {
+  CHECK(has(Copy("roberta").problem_with("hidden_act", "relu"), "hidden_act"));
+  CHECK(Copy("roberta-classifier").problem_with("hidden_act", "relu") == "");
+  const Copy distilbert("distilbert"), bart("bart"), mistral("mistral"), qwen("qwen2"),
+      neo("gpt_neo");
+  distilbert.set("layer_norm_eps", 0.5);
+  CHECK(distilbert.config().norm_epsilon == 1e-12);
+  bart.set("normalize_embedding", false);
+  CHECK(bart.config().embed_norm);
+  mistral.set("attention_bias", true);
+  CHECK(!mistral.config().has_qkv_bias());
+  // Layers by name, or from one on; where that is behind the last one there are none.
+  qwen.set("use_sliding_window", true);
+  qwen.set("sliding_window", 3);
+  qwen.set("max_window_layers", 28);
+  CHECK(qwen.problem() == "");
+  CHECK(qwen.config().local_layers.empty());
+  qwen.set("layer_types", Json{"sliding_attention", "full_attention"});
+  CHECK(qwen.config().local_layers == std::vector{0});
+  qwen.set("use_sliding_window", false);
+  CHECK(qwen.config().local_layers.empty());
+  qwen.set("use_sliding_window", true);
+  CHECK(has(qwen.problem_with("layer_types", Json{"sliding_attention"}), "layer_types"));
+  CHECK(has(qwen.problem_with("layer_types", Json{"sliding_attention", "odd"}), "layer_types"));
+  neo.set("attention_types", nullptr);
+  CHECK(has(neo.problem(), "attention_types"));
+  neo.set("num_layers", 24);
+  CHECK(neo.config().local_layers == std::vector{1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23});
+}
+
+TEST_CASE("folders: a row that is typed behind a source opens as one that is written") {
+  Document doc;
+  const Copy copy("bart");
+  make_worded_folder("bart", copy / "worded", {{0, "<s>"}, {2, "</s>"}, {39, "<unk>"}});
+  doc.model = (copy / "worded").string();
+  doc.sentence = "w4 w5 w6 -> w9 w11";
+  const RunResult result = Runner().run(doc, *make_reference_backend());
+  REQUIRE_MESSAGE(result.trace, result.problem);
+  CHECK(result.trace->input().ids == std::vector{2, 0, 9, 11});
+  // Going on from there leaves what it opens with out of the sentence.
+  const auto longer = sentence_with(doc, *result.trace, result.model.get(), 12, std::nullopt);
+  CHECK(longer.value_or("") == "w4 w5 w6 → w9 w11 w12");
+  std::optional<Tokenizer> kept;
+  const SentenceTokens placed = sentence_tokens(doc, result.model.get(), kept);
+  REQUIRE(placed.tokens.size() == 4);
+  CHECK(placed.tokens[1].id == 0);
+  CHECK(doc.sentence.substr(placed.tokens[2].begin) == "w9 w11");
 }
 
 TEST_CASE("folders: an encoder-decoder's tables and the bias of the logits by all their names") {
@@ -354,6 +527,13 @@ TEST_CASE("folders: a tensor that is missing, of another shape or of no number i
   const Copy odd("gpt2");
   odd.change_weights([&](auto& all) { all["wpe.weight"].second[3] = std::nanf(""); });
   CHECK(load_model(odd.path().string())->not_finite == std::vector<std::string>{"pos_embed.W_pos"});
+}
+
+TEST_CASE("folders: a config that is a pipe is refused, not waited for") {
+  const Copy copy("gpt2");
+  fs::remove(copy / "config.json");
+  REQUIRE(::mkfifo((copy / "config.json").c_str(), 0600) == 0);
+  CHECK(has(copy.problem(), "this is a pipe or a device"));
 }
 
 TEST_CASE("folders: missing files and files that can run code are told of") {

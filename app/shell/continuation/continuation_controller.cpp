@@ -106,10 +106,10 @@ std::optional<std::string> ContinuationController::drawn() const {
   };
   try {
     // A mask is not filled with what ends a row.
-    const auto end = model && !masked ? end_of(*model) : std::optional<int>();
+    const auto ends = [&](int id) { return model && !masked && ends_row(*model, id); };
     return drawn_sentence({logits.data + row * width, width}, state_.session.train.sampling,
                           state_.session.train.sampling_seed,
-                          static_cast<std::uint64_t>(trace->length() - 1), end, with);
+                          static_cast<std::uint64_t>(trace->length() - 1), ends, with);
   } catch (const Error& error) {
     notify(NoticeKind::kError, error.message());
     return std::nullopt;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/number_text.h"
-#include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 #include "core/model/checkpoint.h"
 #include "core/text/pieces/piece_tokenizer.h"
 
@@ -17,7 +17,7 @@ constexpr std::uint64_t kLargestJson = std::uint64_t{1} << 26;  // bytes
 FolderConfig read_folder_config(const fs::path& folder) {
   const fs::path path = folder / "config.json";
   if (!is_there(path)) throw Error(Message{"folder.no_config", {{"path", shown(path)}}});
-  return naming_file(path, [&] { return FolderConfig(read_file(path, kLargestJson)); });
+  return naming_file(path, [&] { return FolderConfig(PlainFile(path, kLargestJson).all()); });
 }
 
 // The ids as tokens.
@@ -65,7 +65,7 @@ bool is_foreign_folder(const fs::path& folder) {
   const fs::path path = folder / "config.json";
   if (!is_there(path)) return is_there(folder / "model.safetensors.index.json");
   try {
-    return !FolderConfig(read_file(path, kLargestJson)).has("format");
+    return !FolderConfig(PlainFile(path, kLargestJson).all()).has("format");
   } catch (const Error&) {
     return false;
   }
@@ -78,12 +78,13 @@ ModelFolder::ModelFolder(const fs::path& folder)
       weights_(weight_files(folder), type_->prefixes),
       rows_(type_->rows(config_, weights_.shapes())) {
   naming_file(folder / "config.json", [&] {
+    check_head(config_, *type_);
     file_ = type_->read(config_, weights_.shapes());
     validate(file_.config);
     const Config& c = file_.config;
     if (c.form == ModelForm::kTokens) file_.kind = c.mask.is_causal() ? "next-token" : "masked";
     file_.task = std::string(type_->model_type);
-    read_begin();
+    read_rows_rules();
     parameters_ = program_parameters(file_);
   });
 }
@@ -109,29 +110,67 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   return model;
 }
 
-// What an encoder-decoder's own row begins and ends with, what is forced to come first, and what is
-// never written.
-void ModelFolder::read_begin() {
-  if (file_.config.form != ModelForm::kTranslate) return;
-  const int last = static_cast<int>(file_.vocab) - 1;
-  for (const char* key : {"decoder_start_token_id", "bos_token_id"}) {
-    if (!config_.has(key)) continue;
-    file_.begin = config_.whole(key, 0, last);
+namespace {
+
+// Of the first config that has the key.
+std::optional<int> id_in(std::span<const FolderConfig* const> configs, const char* key, int last) {
+  for (const FolderConfig* config : configs)
+    if (config->has(key)) return config->whole(key, 0, last);
+  return std::nullopt;
+}
+
+// A number or a list of them. What is no row of the table is never written.
+std::vector<int> ends_in(std::span<const FolderConfig* const> configs, int last) {
+  constexpr const char* kKey = "eos_token_id";
+  std::vector<int> ends;
+  for (const FolderConfig* config : configs) {
+    if (!config->has(kKey)) continue;
+    const OrderedJson& said = config->at(kKey);
+    for (const OrderedJson& id : said.is_array() ? said : OrderedJson::array({said})) {
+      if (!id.is_number_integer()) config->reader().fail(kKey, Message{"session.ids"}, said);
+      const auto row = id.get<std::int64_t>();
+      if (row >= 0 && row <= last) ends.push_back(static_cast<int>(row));
+    }
     break;
   }
-  if (config_.has("eos_token_id")) file_.end = config_.whole("eos_token_id", 0, last);
-  if (config_.has("forced_bos_token_id"))
-    file_.forced = {config_.whole("forced_bos_token_id", 0, last)};
-  if (!config_.has("bad_words_ids")) return;
-  const OrderedJson& words = config_.at("bad_words_ids");
+  return ends;
+}
+
+std::vector<int> never_in(std::span<const FolderConfig* const> configs, int last) {
+  constexpr const char* kKey = "bad_words_ids";
+  const auto config = std::ranges::find_if(configs, [](auto* one) { return one->has(kKey); });
+  if (config == configs.end()) return {};
+  std::vector<int> never;
+  const OrderedJson& words = (*config)->at(kKey);
   for (const OrderedJson& word : words) {
     const bool one = words.is_array() && word.is_array() && word.size() == 1 &&
                      word[0].is_number_unsigned() && word[0] <= last;
-    if (!one) config_.reader().fail("bad_words_ids", Message{"folder.single_ids"}, words);
-    file_.never.push_back(word[0].get<int>());
+    if (!one) (*config)->reader().fail(kKey, Message{"folder.single_ids"}, words);
+    never.push_back(word[0].get<int>());
   }
-  std::ranges::sort(file_.never);
-  file_.never.erase(std::unique(file_.never.begin(), file_.never.end()), file_.never.end());
+  std::ranges::sort(never);
+  never.erase(std::unique(never.begin(), never.end()), never.end());
+  return never;
+}
+
+}  // namespace
+
+// What ends a row; of an encoder-decoder also what its own row begins with, what is forced to come
+// first, and what is never written. generation_config.json counts before config.json.
+void ModelFolder::read_rows_rules() {
+  const int last = static_cast<int>(file_.vocab) - 1;
+  const fs::path path = path_ / "generation_config.json";
+  std::optional<FolderConfig> own;
+  if (is_there(path))
+    own = naming_file(path, [&] { return FolderConfig(PlainFile(path, kLargestJson).all()); });
+  std::vector<const FolderConfig*> configs = {&config_};
+  if (own) configs.insert(configs.begin(), &*own);
+  file_.ends = ends_in(configs, last);
+  if (file_.config.form != ModelForm::kTranslate) return;
+  if (const auto id = id_in(configs, "decoder_start_token_id", last)) file_.begin = id;
+  if (!file_.begin) file_.begin = id_in(configs, "bos_token_id", last);
+  if (const auto id = id_in(configs, "forced_bos_token_id", last)) file_.forced = {*id};
+  file_.never = never_in(configs, last);
 }
 
 }  // namespace headlight

@@ -37,7 +37,7 @@ class ModelFolder {
   Model load(double memory = available_memory(), const ProgressFunction& progress = {}) const;
 
  private:
-  void read_begin();
+  void read_rows_rules();
 
   std::filesystem::path path_;
   FolderConfig config_;

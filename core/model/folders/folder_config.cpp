@@ -58,6 +58,11 @@ int FolderConfig::whole_or(const char* key, int other, int low, int high) const 
   return other;
 }
 
+double FolderConfig::number(const char* key, double low, double high) const {
+  (void)at(key);
+  return number_or(key, 0, low, high);
+}
+
 double FolderConfig::number_or(const char* key, double other, double low, double high) const {
   reader().number(key, other, low, high);
   return other;

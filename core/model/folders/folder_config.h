@@ -28,6 +28,7 @@ class FolderConfig {
   /// Throws Error where the key is missing, of another kind or out of range.
   int whole(const char* key, int low, int high) const;
   int whole_or(const char* key, int other, int low, int high) const;
+  double number(const char* key, double low, double high) const;
   double number_or(const char* key, double other, double low, double high) const;
   /// What a norm adds to the variance.
   double epsilon_or(const char* key, double other) const {

@@ -27,6 +27,36 @@ const FolderType& folder_type(const FolderConfig& config) {
 
 namespace {
 
+// The first of "architectures", "BertForMaskedLM"; empty where there is none.
+std::string architecture(const FolderConfig& config) {
+  if (!config.has("architectures")) return "";
+  const OrderedJson& names = config.at("architectures");
+  return names.is_array() && !names.empty() && names[0].is_string() ? names[0].get<std::string>()
+                                                                    : "";
+}
+
+}  // namespace
+
+bool has_language_head(const FolderConfig& config) {
+  const std::string name = architecture(config);
+  return name.find("ForCausalLM") != name.npos || name.find("LMHead") != name.npos;
+}
+
+void check_head(const FolderConfig& config, const FolderType& type) {
+  const std::string name = architecture(config);
+  const std::size_t at = name.find("For");
+  if (at == name.npos) return;
+  std::string known;
+  for (const std::string_view head : type.read_heads) {
+    if (std::string_view(name).substr(at + 3) == head) return;
+    known += (known.empty() ? "For" : ", For") + std::string(head);
+  }
+  throw Error(Message{known.empty() ? "folder.no_head" : "folder.unknown_head",
+                      {{"got", name}, {"type", std::string(type.model_type)}, {"known", known}}});
+}
+
+namespace {
+
 std::string filled(std::string name, const Place& place) {
   const auto put = [&](std::string_view slot, const std::string& text) {
     const std::size_t at = name.find(slot);

@@ -38,6 +38,9 @@ struct FolderType {
   /// Throws Error for what it does not know or cannot be.
   ModelFile (*read)(const FolderConfig&, const TensorShapes&);
   std::vector<WeightRow> (*rows)(const FolderConfig&, const TensorShapes&);
+  /// What may follow "For" in the first of "architectures": the heads that are read. A name without
+  /// "For" says nothing of another one.
+  std::vector<std::string_view> read_heads{};
   /// What may stand before every name: of a whole model's file, of a model without its head …
   std::vector<std::string_view> prefixes{};
   /// The other way: config.json of this model, as far as the type can say it. Whoever writes one
@@ -51,6 +54,9 @@ std::span<const FolderType> folder_types();
 
 /// The type of a config. Throws Error with the list of those that there are.
 const FolderType& folder_type(const FolderConfig&);
+
+/// Throws Error where the config names a head that the type does not read.
+void check_head(const FolderConfig&, const FolderType&);
 
 /// Where a parameter stands; nothing where the table has no row for it.
 std::optional<WeightSource> source_of(std::span<const WeightRow>, const TensorSpec&,

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/thread_pool.h"
-#include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -20,7 +20,7 @@ constexpr int kFolderThreads = 2;
 std::vector<fs::path> shards_of(const fs::path& index) {
   std::set<std::string> names;
   naming_file(index, [&] {
-    const FolderConfig json(read_file(index, kLargestIndex));
+    const FolderConfig json(PlainFile(index, kLargestIndex).all());
     const OrderedJson& map = json.at("weight_map");
     if (!map.is_object()) json.refuse("weight_map", "{\"name\": \"file\", …}");
     for (const auto& entry : map.items()) {

@@ -37,19 +37,30 @@ struct RowOrder {
   }
 };
 
-// The ids of every row's texts, `per_row` texts a row.
+// The ids of texts: of all that were cut, or of every second one.
 struct RowIds {
-  CutTexts cut;
+  RowIds(std::shared_ptr<const CutTexts> texts, std::size_t from = 0, std::size_t by = 1)
+      : cut(std::move(texts)), first(from), step(by) {}
+  std::size_t count() const { return cut->ends.size() / step; }
   std::vector<int> of(std::size_t text, int most) const {
-    const std::size_t begin = text == 0 ? 0 : cut.ends[text - 1];
-    const std::size_t end = std::min(cut.ends[text], begin + static_cast<std::size_t>(most));
+    const std::size_t from = begin(text);
+    const std::size_t to = std::min(end(text), from + static_cast<std::size_t>(most));
     std::vector<int> ids;
-    for (std::size_t i = begin; i < end; ++i) ids.push_back(static_cast<int>(cut.ids[i]));
+    for (std::size_t i = from; i < to; ++i) ids.push_back(static_cast<int>(cut->ids[i]));
     return ids;
   }
-  std::size_t length(std::size_t text) const {
-    return cut.ends[text] - (text == 0 ? 0 : cut.ends[text - 1]);
+  std::size_t length(std::size_t text) const { return end(text) - begin(text); }
+
+  std::shared_ptr<const CutTexts> cut;
+
+ private:
+  std::size_t place(std::size_t text) const { return first + step * text; }
+  std::size_t begin(std::size_t text) const {
+    return place(text) == 0 ? 0 : cut->ends[place(text) - 1];
   }
+  std::size_t end(std::size_t text) const { return cut->ends[place(text)]; }
+
+  std::size_t first, step;
 };
 
 RowIds cut_rows(const std::vector<TableRow>& rows, std::size_t texts_per_row,
@@ -74,7 +85,23 @@ RowIds cut_rows(const std::vector<TableRow>& rows, std::size_t texts_per_row,
       done += row.cells[i].size();
     }
   }
-  return {cutter.finish(progress)};
+  return {std::make_shared<const CutTexts>(cutter.finish(progress))};
+}
+
+// Sources and targets, cut by one vocabulary that is learned from both, or each by its own.
+std::pair<RowIds, RowIds> cut_pairs(const std::vector<TableRow>& rows, const TextOptions& options,
+                                    const ProgressFunction& progress) {
+  std::vector<Special> specials = {Special::kPad, Special::kBegin, Special::kEnd};
+  if (!options.marks.empty()) specials.clear();
+  if (!options.known_target) {
+    const RowIds both = cut_rows(rows, 2, options, std::move(specials), progress);
+    return {{both.cut, 0, 2}, {both.cut, 1, 2}};
+  }
+  std::vector<TableRow> written = rows;
+  for (TableRow& row : written) std::swap(row.cells[0], row.cells[1]);
+  TextOptions of_written = options;
+  of_written.known = options.known_target;
+  return {cut_rows(rows, 1, options, {}, progress), cut_rows(written, 1, of_written, {}, progress)};
 }
 
 // How long texts are, and how many tokens are beyond a limit.
@@ -108,13 +135,10 @@ class CutCount {
   std::size_t limit_, texts_ = 0, longest_ = 1, tokens_ = 0, cut_ = 0, lost_ = 0;
 };
 
-// The longest of every `step`-th text from `first` on, within what is asked for; a note when some
-// are longer.
-int longest(const RowIds& ids, std::size_t first, std::size_t step, const TextOptions& options,
-            std::vector<Message>& notes) {
+// The longest text, within what is asked for; a note when some are longer.
+int longest(const RowIds& ids, const TextOptions& options, std::vector<Message>& notes) {
   CutCount count(static_cast<std::size_t>(options.context > 0 ? options.context : kLongestRow));
-  for (std::size_t text = first; text < ids.cut.ends.size(); text += step)
-    count.add(ids.length(text));
+  for (std::size_t text = 0; text < ids.count(); ++text) count.add(ids.length(text));
   return count.context(options.context > 0, notes);
 }
 
@@ -184,55 +208,75 @@ class RowsTask : public Task {
   RowOrder order_;
 };
 
+std::vector<int> framed(std::vector<int> ids, const RowMarks& marks) {
+  ids.insert(ids.begin(), marks.before.begin(), marks.before.end());
+  ids.insert(ids.end(), marks.behind.begin(), marks.behind.end());
+  return ids;
+}
+
 class LabelledTask : public RowsTask {
  public:
-  LabelledTask(RowIds ids, Labels labels, RowOrder order, int context)
+  LabelledTask(RowIds ids, Labels labels, RowOrder order, int context, RowMarks marks)
       : RowsTask({.id = "labels",
                   .kind = TaskKind::kClassify,
-                  .vocabulary = ids.cut.vocabulary,
+                  .vocabulary = ids.cut->vocabulary,
                   .context = context,
                   .source_length = 0,
                   .classes = std::move(labels.names),
                   .options = {{"context", context}}},
                  std::move(ids), std::move(order)),
-        labels_(std::move(labels.of_row)) {}
+        labels_(std::move(labels.of_row)),
+        marks_(std::move(marks)) {}
 
  private:
   TaskExample of(std::size_t row) const override {
     TaskExample example;
-    example.tokens = ids_.of(row, context());
+    example.tokens = framed(ids_.of(row, context()), marks_);
     example.targets.assign(example.tokens.size(), -1);
     example.label = labels_[row];
     return example;
   }
 
   std::vector<int> labels_;
+  RowMarks marks_;
 };
 
 class PairsTask : public RowsTask {
  public:
-  PairsTask(RowIds ids, RowOrder order, int source_length, int context)
+  PairsTask(RowIds sources, RowIds targets, RowOrder order, int source_length, int context,
+            RowMarks marks)
       : RowsTask({.id = "pairs",
                   .kind = TaskKind::kTranslate,
-                  .vocabulary = ids.cut.vocabulary,
+                  .vocabulary = sources.cut->vocabulary,
                   .context = context,
                   .source_length = source_length,
                   .classes = {},
                   .options = {{"context", context}}},
-                 std::move(ids), std::move(order)) {}
+                 std::move(sources), std::move(order)),
+        targets_(std::move(targets)),
+        marks_(std::move(marks)) {
+    if (marks_.opening.empty()) marks_.opening = {*vocabulary().id_of(Special::kBegin)};
+    if (!marks_.end) marks_.end = vocabulary().id_of(Special::kEnd);
+  }
 
  private:
   TaskExample of(std::size_t row) const override {
     TaskExample example;
-    example.source = ids_.of(2 * row, source_length());
-    example.targets = ids_.of(2 * row + 1, context() - 1);
-    example.tokens = example.targets;
-    example.tokens.insert(example.tokens.begin(), *vocabulary().id_of(Special::kBegin));
-    // A target that was cut has no end to be learned.
-    const bool cut = ids_.length(2 * row + 1) > static_cast<std::size_t>(context() - 1);
-    example.targets.push_back(cut ? -1 : *vocabulary().id_of(Special::kEnd));
+    example.source = framed(ids_.of(row, source_length()), marks_);
+    const std::vector<int>& opening = marks_.opening;
+    const int room = context() - static_cast<int>(opening.size());
+    const std::vector<int> target = targets_.of(row, room);
+    example.tokens = opening;
+    example.tokens.insert(example.tokens.end(), target.begin(), target.end());
+    // Each says the next one; a target that was cut has no end to be learned.
+    example.targets.assign(example.tokens.begin() + 1, example.tokens.end());
+    const bool cut = targets_.length(row) > static_cast<std::size_t>(room);
+    example.targets.push_back(cut ? -1 : marks_.end.value_or(-1));
     return example;
   }
+
+  RowIds targets_;
+  RowMarks marks_;
 };
 
 // Pairs for a decoder alone: source [SEP] target in one row, of which the target counts, and [EOS].
@@ -241,7 +285,7 @@ class JoinedPairsTask : public RowsTask {
   JoinedPairsTask(RowIds ids, RowOrder order, int context)
       : RowsTask({.id = "pairs",
                   .kind = TaskKind::kNextToken,
-                  .vocabulary = ids.cut.vocabulary,
+                  .vocabulary = ids.cut->vocabulary,
                   .context = context,
                   .source_length = 0,
                   .classes = {},
@@ -278,7 +322,7 @@ class JoinedPairsTask : public RowsTask {
 // The longest joined row, within what is asked for; a note when some are longer.
 int longest_joined(const RowIds& ids, const TextOptions& options, std::vector<Message>& notes) {
   CutCount count(static_cast<std::size_t>(options.context > 0 ? options.context : 2 * kLongestRow));
-  for (std::size_t text = 0; text < ids.cut.ends.size(); text += 2)
+  for (std::size_t text = 0; text < ids.count(); text += 2)
     count.add(ids.length(text) + 1 + ids.length(text + 1));
   return count.context(options.context > 0, notes);
 }
@@ -292,13 +336,15 @@ LoadedTask load_labelled_task(const TextInput& input, const TextOptions& options
   drop_empty(table, kLabelledColumns);
   check_second_column(table, "table.no_label");
   Labels labels = read_labels(table, options.known_classes);
-  RowIds ids = cut_rows(table.rows, 1, options, {Special::kPad}, progress);
+  std::vector<Special> specials = {Special::kPad};
+  if (!options.marks.empty()) specials.clear();
+  RowIds ids = cut_rows(table.rows, 1, options, std::move(specials), progress);
   LoadedTask loaded;
   loaded.notes = std::move(table.notes);
-  const int context = longest(ids, 0, 1, options, loaded.notes);
+  const int context = longest(ids, options, loaded.notes);
   RowOrder order(table.rows.size(), options.validation, loaded.notes);
-  loaded.task =
-      std::make_unique<LabelledTask>(std::move(ids), std::move(labels), std::move(order), context);
+  loaded.task = std::make_unique<LabelledTask>(std::move(ids), std::move(labels), std::move(order),
+                                               context, options.marks);
   return loaded;
 }
 
@@ -308,23 +354,26 @@ LoadedTask load_pairs_task(const TextInput& input, const TextOptions& options,
   TwoColumns table = read_columns(input, options, kPairColumns, progress);
   drop_empty(table, kPairColumns);
   check_second_column(table, "table.no_target");
-  const Special begins = options.joined ? Special::kSeparator : Special::kBegin;
-  RowIds ids = cut_rows(table.rows, 2, options, {Special::kPad, begins, Special::kEnd}, progress);
   LoadedTask loaded;
   loaded.notes = std::move(table.notes);
   if (options.joined) {
+    RowIds ids = cut_rows(table.rows, 2, options,
+                          {Special::kPad, Special::kSeparator, Special::kEnd}, progress);
     const int context = longest_joined(ids, options, loaded.notes);
     RowOrder order(table.rows.size(), options.validation, loaded.notes);
     loaded.task = std::make_unique<JoinedPairsTask>(std::move(ids), std::move(order), context);
     return loaded;
   }
+  auto [sources, targets] = cut_pairs(table.rows, options, progress);
   TextOptions of_sources = options;
   if (options.source_context > 0) of_sources.context = options.source_context;
-  const int source_length = longest(ids, 0, 2, of_sources, loaded.notes);
-  const int context = longest(ids, 1, 2, options, loaded.notes) + 1;  // and [BOS]
+  const int source_length = longest(sources, of_sources, loaded.notes);
+  const auto opening = std::max<std::size_t>(options.marks.opening.size(), 1);  // [BOS]
+  const int context = longest(targets, options, loaded.notes) + static_cast<int>(opening);
   RowOrder order(table.rows.size(), options.validation, loaded.notes);
   loaded.task =
-      std::make_unique<PairsTask>(std::move(ids), std::move(order), source_length, context);
+      std::make_unique<PairsTask>(std::move(sources), std::move(targets), std::move(order),
+                                  source_length, context, options.marks);
   return loaded;
 }
 

@@ -62,6 +62,14 @@ inline constexpr int kLongestRow = 256;  // tokens of a row when no context is a
 inline constexpr int kMaxClasses = 1000;
 inline constexpr int kMaskedShare = 15, kMostMasked = 90;  // percent
 
+/// What stands around the texts of a table as a model from elsewhere reads them.
+struct RowMarks {
+  std::vector<int> before, behind;  // of a text with a class, or of a source
+  std::vector<int> opening;         // of what is written; empty: [BOS]
+  std::optional<int> end;           // of the same; none: [EOS]
+  bool empty() const { return before.empty() && behind.empty() && opening.empty() && !end; }
+};
+
 struct TextOptions {
   TextCut cut = TextCut::kCharacters;
   // bpe, wordpiece: how many tokens to learn (0: 512, 2000). words: keep the most frequent so that
@@ -82,6 +90,9 @@ struct TextOptions {
   bool next_sentence = false;
   std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
                                             // training, to evaluate)
+  std::shared_ptr<const Vocabulary> known_target;  // pairs: what is written is cut with this one;
+                                                   // null: with `known`
+  RowMarks marks;                                  // of tables, to evaluate
   std::vector<std::string> known_classes;   // labelled rows: their order (empty: sorted)
   // Of tables; without a format a path that ends in .csv is CSV, and so is what was pasted with a
   // comma but no tab in its first line; anything else is TSV.

@@ -182,7 +182,7 @@ PairFigures score_pairs(std::shared_ptr<const Model> model, const Task& task, in
   check_form(*model, task, joins_pairs(*model) ? ModelForm::kTokens : ModelForm::kTranslate);
   PairFigures figures;
   const auto vocab = static_cast<std::size_t>(model->file.vocab);
-  const int end = model->vocabulary->id_of(Special::kEnd).value_or(-1);
+  const int end = end_of(*model).value_or(-1);
   RowRunner runner(std::move(model), threads);
   for (std::size_t i = 0; i < task.rows(Split::kTraining); ++i) {
     const TaskExample example = task.row(i, Split::kTraining);

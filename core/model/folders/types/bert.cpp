@@ -7,6 +7,11 @@
 namespace headlight {
 namespace {
 
+// Of the rows of the last layer onto the vocabulary, where it is not the table of tokens.
+constexpr const char *kBertProjection = "cls.predictions.decoder.weight",
+                     *kRobertaProjection = "lm_head.decoder.weight",
+                     *kDistilbertProjection = "vocab_projector.weight";
+
 // What the three share.
 void set_encoder(const FolderConfig& in, ModelFile& file) {
   file.vocab = in.whole("vocab_size", 1, kLargestVocab);
@@ -15,7 +20,7 @@ void set_encoder(const FolderConfig& in, ModelFile& file) {
   c.positions = PositionKind::kLearned;
   c.mask.kind = MaskKind::kNone;
   c.embed_norm = true;
-  c.norm_epsilon = in.epsilon_or("layer_norm_eps", 1e-12);
+  c.norm_epsilon = 1e-12;
   c.tied_head = true;
 }
 
@@ -40,9 +45,11 @@ void set_classifier(const FolderConfig& in, ModelFile& file, Pooler pooler, std:
   file.classes = class_names(in, rows);
 }
 
-void set_hidden_tokens(Config& c) {
+// A projection in the file counts only where the config says that it is not the table.
+void set_hidden_tokens(const FolderConfig& in, bool has_projection, Config& c) {
   c.head_transform = true;
   c.head_bias = true;
+  c.tied_head = in.flag_or("tie_word_embeddings", true) || !has_projection;
 }
 
 void set_sizes(const FolderConfig& in, Config& c) {
@@ -51,6 +58,7 @@ void set_sizes(const FolderConfig& in, Config& c) {
   c.d_model = in.whole("hidden_size", 1, kMaxWidth);
   c.d_hidden = in.whole("intermediate_size", 1, kMaxWidth);
   c.activation = in.activation("hidden_act", "gelu");
+  c.norm_epsilon = in.epsilon_or("layer_norm_eps", c.norm_epsilon);
   in.one_of("position_embedding_type", "absolute", {"absolute"});
   in.only("is_decoder", false);
   in.only("add_cross_attention", false);
@@ -67,7 +75,7 @@ ModelFile read_bert(const FolderConfig& in, const TensorShapes& shape_of_tensor)
   if (const auto* rows = shape_of_tensor("classifier.weight"); rows && !rows->empty())
     set_classifier(in, file, Pooler::kTanh, (*rows)[0]);
   else if (shape_of_tensor("cls.predictions.transform.dense.weight"))
-    set_hidden_tokens(file.config);
+    set_hidden_tokens(in, shape_of_tensor(kBertProjection) != nullptr, file.config);
   return file;
 }
 
@@ -84,8 +92,11 @@ ModelFile read_roberta(const FolderConfig& in, const TensorShapes& shape_of_tens
   if (segments > 0) c.segment_rows = segments;
   if (const auto* rows = shape_of_tensor("classifier.out_proj.weight"); rows && !rows->empty())
     set_classifier(in, file, Pooler::kTanh, (*rows)[0]);
-  else if (shape_of_tensor("lm_head.dense.weight"))
-    set_hidden_tokens(c);
+  else if (shape_of_tensor("lm_head.dense.weight")) {
+    set_hidden_tokens(in, shape_of_tensor(kRobertaProjection) != nullptr, c);
+    // The head computes GELU whatever the layers do.
+    if (c.activation != Activation::kGelu) in.refuse("hidden_act", "gelu");
+  }
   return file;
 }
 
@@ -102,7 +113,7 @@ ModelFile read_distilbert(const FolderConfig& in, const TensorShapes& shape_of_t
   if (const auto* rows = shape_of_tensor("classifier.weight"); rows && !rows->empty())
     set_classifier(in, file, Pooler::kRelu, (*rows)[0]);
   else if (shape_of_tensor("vocab_transform.weight"))
-    set_hidden_tokens(c);
+    set_hidden_tokens(in, shape_of_tensor(kDistilbertProjection) != nullptr, c);
   return file;
 }
 
@@ -179,6 +190,7 @@ std::vector<WeightRow> bert_rows(const FolderConfig&, const TensorShapes&) {
         0,
         1,
         end},
+       {Role::kUnembedding, kBertProjection, kProduct},
        {Role::kUnembeddingBias, "cls.predictions.bias|cls.predictions.decoder.bias"},
        {Role::kPoolerWeight, "pooler.dense.weight", kProduct},
        {Role::kPoolerBias, "pooler.dense.bias"},
@@ -192,6 +204,7 @@ std::vector<WeightRow> roberta_rows(const FolderConfig&, const TensorShapes&) {
                                     {Role::kHeadBias, "lm_head.dense.bias"},
                                     {Role::kNormScale, "lm_head.layer_norm.weight", {}, 0, 1, end},
                                     {Role::kNormShift, "lm_head.layer_norm.bias", {}, 0, 1, end},
+                                    {Role::kUnembedding, kRobertaProjection, kProduct},
                                     {Role::kUnembeddingBias, "lm_head.bias|lm_head.decoder.bias"},
                                     {Role::kPoolerWeight, "classifier.dense.weight", kProduct},
                                     {Role::kPoolerBias, "classifier.dense.bias"},
@@ -226,6 +239,7 @@ std::vector<WeightRow> distilbert_rows(const FolderConfig&, const TensorShapes&)
           {Role::kHeadBias, "vocab_transform.bias"},
           {Role::kNormScale, "vocab_layer_norm.weight", {}, 0, 1, end},
           {Role::kNormShift, "vocab_layer_norm.bias", {}, 0, 1, end},
+          {Role::kUnembedding, kDistilbertProjection, kProduct},
           {Role::kUnembeddingBias, "vocab_projector.bias"},
           {Role::kPoolerWeight, "pre_classifier.weight", kProduct},
           {Role::kPoolerBias, "pre_classifier.bias"},
@@ -268,11 +282,24 @@ OrderedJson write_bert(const ModelFile& file) {
 }  // namespace
 
 FolderType bert_type() {
-  return {"bert", read_bert, bert_rows, {"bert."}, write_bert, {"cls.", "classifier."}};
+  return {"bert",
+          read_bert,
+          bert_rows,
+          {"MaskedLM", "PreTraining", "SequenceClassification"},
+          {"bert."},
+          write_bert,
+          {"cls.", "classifier."}};
 }
-FolderType roberta_type() { return {"roberta", read_roberta, roberta_rows, {"roberta."}}; }
+FolderType roberta_type() {
+  return {
+      "roberta", read_roberta, roberta_rows, {"MaskedLM", "SequenceClassification"}, {"roberta."}};
+}
 FolderType distilbert_type() {
-  return {"distilbert", read_distilbert, distilbert_rows, {"distilbert."}};
+  return {"distilbert",
+          read_distilbert,
+          distilbert_rows,
+          {"MaskedLM", "SequenceClassification"},
+          {"distilbert."}};
 }
 
 }  // namespace headlight

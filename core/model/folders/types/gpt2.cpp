@@ -87,9 +87,13 @@ OrderedJson write_gpt2(const ModelFile& file) {
 }  // namespace
 
 FolderType gpt2_type() {
-  return {"gpt2",     read_gpt2,
-          gpt2_rows,  {"transformer.", "_orig_mod.transformer.", "_orig_mod."},
-          write_gpt2, {"lm_head."}};
+  return {"gpt2",
+          read_gpt2,
+          gpt2_rows,
+          {},
+          {"transformer.", "_orig_mod.transformer.", "_orig_mod."},
+          write_gpt2,
+          {"lm_head."}};
 }
 
 }  // namespace headlight

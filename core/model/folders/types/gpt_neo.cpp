@@ -5,9 +5,15 @@
 namespace headlight {
 namespace {
 
-// "attention_types": [[["global", "local"], 6]] is six times these two.
+// "attention_types": [[["global", "local"], 6]] is six times these two; twelve times where the
+// config does not say it.
 void read_windows(const FolderConfig& in, Config& c) {
-  if (!in.has("attention_types")) return;
+  constexpr int kUsualLayers = 24;
+  if (!in.has("attention_types") && c.layers == kUsualLayers) {
+    for (int layer = 1; layer < c.layers; layer += 2) c.local_layers.push_back(layer);
+    c.local_window = in.whole_or("window_size", 256, 1, 1 << 30);
+    return;
+  }
   const std::string known = "[[[\"global\", \"local\"], times], …] for all layers";
   int layer = 0;
   for (const OrderedJson& group : in.at("attention_types")) {
@@ -71,6 +77,8 @@ std::vector<WeightRow> gpt_neo_rows(const FolderConfig&, const TensorShapes&) {
 
 }  // namespace
 
-FolderType gpt_neo_type() { return {"gpt_neo", read_gpt_neo, gpt_neo_rows, {"transformer."}}; }
+FolderType gpt_neo_type() {
+  return {"gpt_neo", read_gpt_neo, gpt_neo_rows, {"CausalLM"}, {"transformer."}};
+}
 
 }  // namespace headlight

@@ -40,7 +40,8 @@ ModelFile read_gpt_neox(const FolderConfig& in, const TensorShapes& shape_of_ten
   if (in.flag_or("use_parallel_residual", true)) c.block = BlockKind::kParallel;
   c.qkv_bias = c.output_bias = in.flag_or("attention_bias", true);
   c.head_bias = false;
-  c.tied_head = in.flag_or("tie_word_embeddings", false) || !shape_of_tensor("embed_out.weight");
+  c.tied_head = in.flag_or("tie_word_embeddings", false) ||
+                (!shape_of_tensor("embed_out.weight") && !has_language_head(in));
   return file;
 }
 
@@ -74,6 +75,8 @@ std::vector<WeightRow> gpt_neox_rows(const FolderConfig&, const TensorShapes&) {
 
 }  // namespace
 
-FolderType gpt_neox_type() { return {"gpt_neox", read_gpt_neox, gpt_neox_rows, {"gpt_neox."}}; }
+FolderType gpt_neox_type() {
+  return {"gpt_neox", read_gpt_neox, gpt_neox_rows, {"CausalLM"}, {"gpt_neox."}};
+}
 
 }  // namespace headlight

@@ -10,7 +10,7 @@ namespace {
 
 // How rotary positions are slowed for rows longer than those first learned from.
 void read_rope_scaling(const FolderConfig& in, Config& c) {
-  const char* key = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const char* key = in.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
   if (!in.has(key)) return;
   const FolderConfig rope(in.at(key), key);
   const std::string kind = rope.one_of(rope.has("rope_type") ? "rope_type" : "type", "default",
@@ -19,22 +19,31 @@ void read_rope_scaling(const FolderConfig& in, Config& c) {
       rope.number_or("rope_theta", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
   if (kind == "default") return;
   c.rotary_scaling = kind == "linear" ? RotaryScaling::kLinear : RotaryScaling::kLlama3;
-  c.rotary_factor = rope.number_or("factor", 1, 1, 1e6);
+  c.rotary_factor = rope.number("factor", 1, 1e6);
   if (kind == "linear") return;
-  c.rotary_low = rope.number_or("low_freq_factor", 1, 1e-3, 1e6);
-  c.rotary_high = rope.number_or("high_freq_factor", 4, 1e-3, 1e6);
-  c.rotary_context = rope.whole_or("original_max_position_embeddings", 8192, 1, 1 << 30);
+  c.rotary_low = rope.number("low_freq_factor", 1e-3, 1e6);
+  c.rotary_high = rope.number("high_freq_factor", 1e-3, 1e6);
+  constexpr const char* kFirst = "original_max_position_embeddings";
+  const FolderConfig& from = rope.has(kFirst) ? rope : in;
+  c.rotary_context = from.whole(from.has(kFirst) ? kFirst : "max_position_embeddings", 1, 1 << 30);
 }
 
-ModelFile read_llama(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
+// What the three take where their configs do not say it.
+struct Defaults {
+  int context = 2048;
+  std::optional<int> kv_heads = {};  // none: as many as heads
+};
+
+ModelFile read_decoder(const FolderConfig& in, const TensorShapes& shape_of_tensor,
+                       const Defaults& other) {
   ModelFile file;
   file.vocab = in.whole("vocab_size", 1, kLargestVocab);
-  file.context = in.whole_or("max_position_embeddings", 2048, 1, 1 << 30);
+  file.context = in.whole_or("max_position_embeddings", other.context, 1, 1 << 30);
   file.context = std::min(file.context, kLargestContext);
   Config& c = file.config;
   c.layers = in.whole("num_hidden_layers", 1, kMaxLayers);
   c.heads = in.whole("num_attention_heads", 1, kMaxHeads);
-  c.kv_heads = in.whole_or("num_key_value_heads", c.heads, 1, kMaxHeads);
+  c.kv_heads = in.whole_or("num_key_value_heads", other.kv_heads.value_or(c.heads), 1, kMaxHeads);
   c.d_model = in.whole("hidden_size", 1, kMaxWidth);
   c.d_head = in.whole_or("head_dim", c.d_model / c.heads, 1, kMaxWidth);
   c.d_hidden = in.whole("intermediate_size", 1, kMaxWidth);
@@ -46,31 +55,61 @@ ModelFile read_llama(const FolderConfig& in, const TensorShapes& shape_of_tensor
   read_rope_scaling(in, c);
   c.norm_epsilon = in.epsilon_or("rms_norm_eps", 1e-6);
   c.bias = false;
+  c.tied_head = in.flag_or("tie_word_embeddings", false) ||
+                (!shape_of_tensor("lm_head.weight") && !has_language_head(in));
+  return file;
+}
+
+ModelFile read_llama(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
+  ModelFile file = read_decoder(in, shape_of_tensor, {});
+  Config& c = file.config;
   c.qkv_bias = c.output_bias = in.flag_or("attention_bias", false);
   c.mlp_bias = in.flag_or("mlp_bias", false);
-  c.tied_head = in.flag_or("tie_word_embeddings", false) || !shape_of_tensor("lm_head.weight");
   return file;
 }
 
-// The layers from `first` on look back over so many tokens, the own one counted.
-void look_back(Config& c, int first, int window) {
-  c.local_window = window;
-  for (int layer = first; layer < c.layers; ++layer) c.local_layers.push_back(layer);
+// A token of these layers looks back over so many, the own one counted.
+void look_back(const FolderConfig& in, std::vector<int> layers, Config& c) {
+  if (layers.empty() || in.is_null("sliding_window")) return;
+  c.local_window = in.whole_or("sliding_window", 4096, 1, 1 << 30);
+  c.local_layers = std::move(layers);
 }
 
-int window_of(const FolderConfig& in) { return in.whole_or("sliding_window", 4096, 1, 1 << 30); }
+std::vector<int> layers_from(int first, const Config& c) {
+  std::vector<int> layers;
+  for (int layer = first; layer < c.layers; ++layer) layers.push_back(layer);
+  return layers;
+}
 
 ModelFile read_mistral(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
-  ModelFile file = read_llama(in, shape_of_tensor);
-  if (!in.is_null("sliding_window")) look_back(file.config, 0, window_of(in));
+  ModelFile file = read_decoder(in, shape_of_tensor, {131072, 8});
+  look_back(in, layers_from(0, file.config), file.config);
   return file;
+}
+
+// "layer_types", a word for each layer, or else those from "max_window_layers" on.
+std::vector<int> sliding_layers(const FolderConfig& in, const Config& c) {
+  if (!in.has("layer_types"))
+    return layers_from(in.whole_or("max_window_layers", 28, 0, kMaxLayers), c);
+  constexpr std::string_view kFull = "full_attention", kSliding = "sliding_attention";
+  const OrderedJson& words = in.at("layer_types");
+  const bool each = words.is_array() && words.size() == static_cast<std::size_t>(c.layers);
+  std::vector<int> layers;
+  for (int layer = 0; each && layer < c.layers; ++layer) {
+    const OrderedJson& word = words[static_cast<std::size_t>(layer)];
+    if (word == kSliding) layers.push_back(layer);
+    if (word == kSliding || word == kFull) continue;
+    in.refuse("layer_types", "\"full_attention\", \"sliding_attention\" for each layer");
+  }
+  if (!each) in.refuse("layer_types", "\"full_attention\", \"sliding_attention\" for each layer");
+  return layers;
 }
 
 ModelFile read_qwen2(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
-  ModelFile file = read_llama(in, shape_of_tensor);
+  ModelFile file = read_decoder(in, shape_of_tensor, {32768, {}});
   file.config.qkv_bias = true;
-  if (in.flag_or("use_sliding_window", false) && !in.is_null("sliding_window"))
-    look_back(file.config, in.whole_or("max_window_layers", 28, 0, kMaxLayers), window_of(in));
+  if (in.flag_or("use_sliding_window", false))
+    look_back(in, sliding_layers(in, file.config), file.config);
   return file;
 }
 
@@ -161,13 +200,14 @@ OrderedJson write_qwen2(const ModelFile& file) {
 }  // namespace
 
 FolderType llama_type() {
-  return {"llama", read_llama, llama_rows, {"model."}, write_llama, {"lm_head."}};
+  return {"llama", read_llama, llama_rows, {"CausalLM"}, {"model."}, write_llama, {"lm_head."}};
 }
 FolderType mistral_type() {
-  return {"mistral", read_mistral, llama_rows, {"model."}, write_mistral, {"lm_head."}};
+  return {"mistral",  read_mistral,  llama_rows,  {"CausalLM"},
+          {"model."}, write_mistral, {"lm_head."}};
 }
 FolderType qwen2_type() {
-  return {"qwen2", read_qwen2, llama_rows, {"model."}, write_qwen2, {"lm_head."}};
+  return {"qwen2", read_qwen2, llama_rows, {"CausalLM"}, {"model."}, write_qwen2, {"lm_head."}};
 }
 
 }  // namespace headlight

@@ -5,6 +5,9 @@
 namespace headlight {
 namespace {
 
+// What the rows of BART and M2M-100 begin with where the config does not say it: </s>.
+constexpr int kUsualBegin = 2;
+
 // Both stacks are told of apart, but are one here in all but their number of layers.
 int same_in_both(const FolderConfig& in, const char* encoder, const char* decoder, int most) {
   const int value = in.whole(decoder, 1, most);
@@ -64,7 +67,8 @@ ModelFile read_bart(const FolderConfig& in, const TensorShapes& shape_of_tensor)
   c.activation = in.activation("activation_function", "gelu");
   c.positions = PositionKind::kLearned;
   c.position_offset = 2;  // whatever the id of padding is
-  c.embed_norm = in.flag_or("normalize_embedding", true);
+  file.begin = kUsualBegin;
+  c.embed_norm = true;
   return file;
 }
 
@@ -77,6 +81,7 @@ ModelFile read_m2m_100(const FolderConfig& in, const TensorShapes& shape_of_tens
   c.positions = PositionKind::kSinusoidal;
   c.sinusoid = Sinusoid::kHalvesToEnd;
   c.position_offset = in.whole_or("pad_token_id", 1, 0, kMaxPositionOffset - 1) + 1;
+  file.begin = kUsualBegin;
   return file;
 }
 
@@ -140,8 +145,12 @@ std::vector<WeightRow> translator_rows(const FolderConfig&, const TensorShapes&)
 
 }  // namespace
 
-FolderType marian_type() { return {"marian", read_marian, translator_rows, {"model."}}; }
-FolderType bart_type() { return {"bart", read_bart, translator_rows, {"model."}}; }
-FolderType m2m_100_type() { return {"m2m_100", read_m2m_100, translator_rows, {"model."}}; }
+FolderType marian_type() { return {"marian", read_marian, translator_rows, {}, {"model."}}; }
+FolderType bart_type() {
+  return {"bart", read_bart, translator_rows, {"ConditionalGeneration"}, {"model."}};
+}
+FolderType m2m_100_type() {
+  return {"m2m_100", read_m2m_100, translator_rows, {"ConditionalGeneration"}, {"model."}};
+}
 
 }  // namespace headlight

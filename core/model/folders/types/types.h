@@ -8,6 +8,9 @@ namespace headlight {
 /// Most products, as PyTorch keeps them.
 inline constexpr WeightLayout kProduct = WeightLayout::kLinear;
 
+/// Was the model saved with a head that scores tokens, by its "architectures"?
+bool has_language_head(const FolderConfig&);
+
 FolderType gpt2_type();
 FolderType gpt_neo_type();
 FolderType gpt_neox_type();
