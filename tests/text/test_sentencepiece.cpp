@@ -146,6 +146,52 @@ TEST_CASE("sentencepiece: what stands around a text") {
   CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{4, 3, 2});
 }
 
+// Ids 0 to 2 are <unk>, <s>, </s>; words and marks of one, two and three blanks.
+SentencePieceFile blanks_file() {
+  SentencePieceFile file;
+  const std::string mark = "\u2581";
+  file.model = SentencePieceFile::kBpe;
+  file.removes_blanks = false;
+  file.pieces = {
+      {"<unk>", 0, SentencePieceFile::kUnknown}, {"<s>", 0, SentencePieceFile::kControl},
+      {"</s>", 0, SentencePieceFile::kControl},  {mark + "x", -1, SentencePieceFile::kNormal},
+      {mark, -2, SentencePieceFile::kNormal},    {"x", -3, SentencePieceFile::kNormal}};
+  return file;
+}
+
+TEST_CASE(
+    "sentencepiece: Llama without `legacy` marks the text's beginning alone, and no blank twice") {
+  SentencePieceFile file = blanks_file();
+  OlderFiles files;
+  const auto ids = [&](const std::string& text) {
+    return ids_of(made(file, nullptr, Row::kLlama, files).encode(text, false));
+  };
+  for (const bool over_blanks : {false, true}) {
+    CAPTURE(over_blanks);
+    if (over_blanks) file.pieces.push_back({"x\u2581x", -4, SentencePieceFile::kUserDefined});
+    files.settings = {{"legacy", false}};
+    CHECK(ids("x x") == std::vector{3, 3});
+    CHECK(ids("x</s>x") == std::vector{3, 2, 5});
+    CHECK(ids("</s>x </s> x") == std::vector{2, 5, 4, 2, 3});
+    CHECK(ids(" x") == std::vector{3});
+    CHECK(ids("  x") == std::vector{4, 3});
+    CHECK(ids(" ") == std::vector{4});
+    const PieceTokenizer tokenizer = made(file, nullptr, Row::kLlama, files);
+    CHECK(tokenizer.decode(std::vector{3, 3}) == "x x");
+    files.settings["add_prefix_space"] = false;
+    CHECK(ids("x x") == std::vector{5, 3});
+    files.settings = {{"legacy", true}};
+    CHECK(ids("x</s>x") == std::vector{3, 2, 3});
+    CHECK(ids(" x") == std::vector{4, 3});
+    files.settings["add_prefix_space"] = false;
+    CHECK(ids("x</s>x") == std::vector{5, 2, 5});
+  }
+  file.adds_blank = false;  // which the class does not ask
+  files.settings = {{"legacy", false}};
+  CHECK(ids("x") == std::vector{3});
+  CHECK(ids_of(made(file, nullptr, Row::kMarian, files).encode("x", false)) == std::vector{5});
+}
+
 TEST_CASE("sentencepiece: what its user defined is one piece, whatever it is worth") {
   SentencePieceFile file;
   const std::string mark = "\u2581";

@@ -26,8 +26,22 @@ Json replace(const char* kind, const char* what, const char* by) {
   return {{"type", "Replace"}, {"pattern", Json::object({{kind, what}})}, {"content", by}};
 }
 
+// Who marks blanks: SentencePiece, as its file says; or Llama's class without `legacy`, which knows
+// one mark in front, where the whole text begins and has no blank.
+struct Blanks {
+  bool by_class = false, in_front = true;
+};
+
+Blanks blanks_of(const SentencePieceFile& file, SentencePieceRow row, const OlderFiles& files) {
+  if (row != SentencePieceRow::kLlama) return {false, file.adds_blank};
+  const PieceJson settings(files.settings, "tokenizer_config.json");
+  const bool by_class = !settings.boolean("legacy", true);
+  return {by_class, (by_class || file.adds_blank) && settings.boolean("add_prefix_space", true)};
+}
+
 // In the order in which SentencePiece does it.
-Json normalizer(const SentencePieceFile& file) {
+Json normalizer(const SentencePieceFile& file, const Blanks& blanks) {
+  if (blanks.by_class) return nullptr;
   Json all = Json::array();
   if (!file.charsmap.empty())
     all.push_back({{"type", "Precompiled"},
@@ -39,26 +53,31 @@ Json normalizer(const SentencePieceFile& file) {
   }
   all.push_back(replace("String", " ", kMark));
   if (file.removes_blanks) all.push_back(replace("Regex", "\xE2\x96\x81+\\z", ""));
-  if (file.adds_blank) all.push_back({{"type", "Prepend"}, {"prepend", kMark}});
+  if (blanks.in_front) all.push_back({{"type", "Prepend"}, {"prepend", kMark}});
   return {{"type", "Sequence"}, {"normalizers", std::move(all)}};
 }
 
 // Where no piece goes on over a blank, words can be cut apart first, which is faster. Scores are
 // added up over all of a text: there rounding may say which of two equal ways is taken.
-Json pre_tokenizer(const SentencePieceFile& file) {
-  if (file.model == SentencePieceFile::kUnigram) return nullptr;
-  const bool over_blanks = std::any_of(file.pieces.begin(), file.pieces.end(), [](const Piece& p) {
-    return p.text.find(kMark, 1) != p.text.npos;
-  });
-  if (over_blanks) return nullptr;
-  return {
-      {"type", "Metaspace"}, {"replacement", kMark}, {"prepend_scheme", "never"}, {"split", true}};
+bool can_be_cut_apart(const SentencePieceFile& file) {
+  return file.model != SentencePieceFile::kUnigram &&
+         std::none_of(file.pieces.begin(), file.pieces.end(),
+                      [](const Piece& p) { return p.text.find(kMark, 1) != p.text.npos; });
 }
 
-Json decoder(const SentencePieceFile& file) {
+Json pre_tokenizer(const SentencePieceFile& file, const Blanks& blanks) {
+  const bool cut = can_be_cut_apart(file);
+  if (!cut && !blanks.by_class) return nullptr;
+  return {{"type", "Metaspace"},
+          {"replacement", kMark},
+          {"prepend_scheme", blanks.by_class && blanks.in_front ? "first" : "never"},
+          {"split", cut}};
+}
+
+Json decoder(const Blanks& blanks) {
   Json all = Json::array(
       {replace("String", kMark, " "), Json{{"type", "ByteFallback"}}, Json{{"type", "Fuse"}}});
-  if (file.adds_blank)
+  if (blanks.in_front)
     all.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   return {{"type", "Sequence"}, {"decoders", std::move(all)}};
 }
@@ -230,10 +249,11 @@ Json of_sentencepiece(const SentencePieceFile& file, const Json& vocab, Sentence
   Json made = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   made["added_tokens"] = std::move(reader.added);
   if (row == SentencePieceRow::kMarian) made["language_code"] = {{"begin", ">>"}, {"end", "<<"}};
-  made["normalizer"] = normalizer(file);
-  made["pre_tokenizer"] = pre_tokenizer(file);
+  const Blanks blanks = blanks_of(file, row, files);
+  made["normalizer"] = normalizer(file, blanks);
+  made["pre_tokenizer"] = pre_tokenizer(file, blanks);
   made["post_processor"] = rows_of(reader, row, reader.name(Special::kEnd));
-  made["decoder"] = decoder(file);
+  made["decoder"] = decoder(blanks);
   made["model"] = file.model == SentencePieceFile::kUnigram
                       ? unigram(file, reader.pieces, reader.id_of(unknown))
                       : bpe(file, reader.pieces, reader.id_of(unknown) < 0 ? "" : unknown);
