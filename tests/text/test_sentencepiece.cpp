@@ -192,6 +192,45 @@ TEST_CASE(
   CHECK(ids_of(made(file, nullptr, Row::kMarian, files).encode("x", false)) == std::vector{5});
 }
 
+TEST_CASE("sentencepiece: what its BPE does not know is one piece, looked up as a whole") {
+  SentencePieceFile file;
+  file.model = SentencePieceFile::kBpe;
+  file.adds_blank = false;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {"\u2581", -1, SentencePieceFile::kNormal},
+                 {"a", -2, SentencePieceFile::kNormal}};
+  const Json vocab = {{"<unk>", 0},  {"\u2581", 1},       {"a", 2}, {"\u4E2D", 3},
+                      {"\u6587", 4}, {"\u6587\u5B57", 5}, {"b", 6}};
+  const PieceTokenizer tokenizer = made(file, vocab, Row::kMarian);
+  const auto ids = [&](const char* text) { return ids_of(tokenizer.encode(text, false)); };
+  CHECK(ids("\u4E2D\u6587") == std::vector{0});
+  CHECK(ids("\u4E2D \u6587a\u6587\u5B57") == std::vector{3, 1, 4, 2, 5});
+  CHECK(ids("ab bb") == std::vector{2, 6, 1, 0});
+  const PieceTokenizer again =
+      PieceTokenizer::from_json(tokenizer.to_tokenizer_json(), tokenizer.special_names());
+  CHECK(ids_of(again.encode("\u4E2D\u6587", false)) == std::vector{0});
+}
+
+TEST_CASE("sentencepiece: M2M-100 knows its hundred languages by itself") {
+  SentencePieceFile file;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {"</s>", 0, SentencePieceFile::kControl},
+                 {"\u2581"
+                  "a",
+                  -1, SentencePieceFile::kNormal}};
+  OlderFiles files;
+  const PieceTokenizer tokenizer = made(file, nullptr, Row::kM2M, files);
+  CHECK(tokenizer.size() == 103);
+  CHECK(tokenizer.find("__af__") == 3);
+  CHECK(tokenizer.find("__zu__") == 102);
+  CHECK(ids_of(tokenizer.encode("a __fr__")) == std::vector{21, 2, 27, 1});
+  files.settings = {{"language_codes", "wmt21"}, {"src_lang", "de"}};
+  CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{10, 2, 1});
+  files.config = {{"vocab_size", 3}};  // a model without rows for them
+  CHECK(made(file, nullptr, Row::kM2M, files).size() == 3);
+  CHECK(made(file, nullptr, Row::kMarian).size() == 3);
+}
+
 TEST_CASE("sentencepiece: what its user defined is one piece, whatever it is worth") {
   SentencePieceFile file;
   const std::string mark = "\u2581";
