@@ -70,6 +70,19 @@ PieceTokenizer made(const SentencePieceFile& file, const Json& vocab, Row row,
   return PieceTokenizer::from_json(json.dump(), names);
 }
 
+// Ids 0 to 2 are <unk>, <s>, </s>; then "x" with a mark, the mark, and "x".
+SentencePieceFile blanks_file() {
+  SentencePieceFile file;
+  const std::string mark = "\u2581";
+  file.model = SentencePieceFile::kBpe;
+  file.removes_blanks = false;
+  file.pieces = {
+      {"<unk>", 0, SentencePieceFile::kUnknown}, {"<s>", 0, SentencePieceFile::kControl},
+      {"</s>", 0, SentencePieceFile::kControl},  {mark + "x", -1, SentencePieceFile::kNormal},
+      {mark, -2, SentencePieceFile::kNormal},    {"x", -3, SentencePieceFile::kNormal}};
+  return file;
+}
+
 }  // namespace
 
 TEST_CASE("sentencepiece: what the file says") {
@@ -144,19 +157,6 @@ TEST_CASE("sentencepiece: what stands around a text") {
   CHECK(ids_of(languages.encode("__en__ a")) == std::vector{5, 4, 3, 2});
   files.settings = nullptr;  // without a word English
   CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{4, 3, 2});
-}
-
-// Ids 0 to 2 are <unk>, <s>, </s>; words and marks of one, two and three blanks.
-SentencePieceFile blanks_file() {
-  SentencePieceFile file;
-  const std::string mark = "\u2581";
-  file.model = SentencePieceFile::kBpe;
-  file.removes_blanks = false;
-  file.pieces = {
-      {"<unk>", 0, SentencePieceFile::kUnknown}, {"<s>", 0, SentencePieceFile::kControl},
-      {"</s>", 0, SentencePieceFile::kControl},  {mark + "x", -1, SentencePieceFile::kNormal},
-      {mark, -2, SentencePieceFile::kNormal},    {"x", -3, SentencePieceFile::kNormal}};
-  return file;
 }
 
 TEST_CASE(
