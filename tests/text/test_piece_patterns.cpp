@@ -62,6 +62,41 @@ TEST_CASE("pieces: the expressions of GPT-2, Llama 3 and Qwen 2 by hand are thos
   }
 }
 
+TEST_CASE("pieces: an expression that tries too many ways is refused by name, over all of a text") {
+  const PatternMatches find = matches_of_regex("(a+)+$", "");
+  std::vector<ByteSpan> matches;
+  const std::string refused = error_of([&] { find(std::string(50, 'a') + "b", matches); });
+  CHECK(has(refused, "(a+)+$"));
+  find(std::string(12, 'a') + "b" + std::string(12, 'a'), matches);
+  CHECK(matches == std::vector<ByteSpan>{{13, 25}});
+  // Each word alone would do.
+  const Json words = {{"pre_tokenizer",
+                       {{"type", "Sequence"},
+                        {"pretokenizers",
+                         {{{"type", "WhitespaceSplit"}},
+                          {{"type", "Split"},
+                           {"pattern", Json::object({{"Regex", "(a+)+$"}})},
+                           {"behavior", "Isolated"}}}}}}};
+  const PieceTokenizer tokenizer = opened(tokenizer_of(whole_words({"?"}), words));
+  const std::string word = std::string(18, 'a') + "b ";
+  CHECK(tokenizer.encode(word).size() == 1);
+  std::string many;
+  for (int i = 0; i < 2000; ++i) many += word;
+  CHECK(has(error_of([&] { tokenizer.encode(many); }), "(a+)+$"));
+}
+
+TEST_CASE("pieces: long texts of the usual kind are never refused") {
+  const PatternMatches find = matches_of_regex(kGpt2Pattern, "", false);
+  std::string text;
+  while (text.size() < 1000000) text += "It's 1,024 words long \u2014 and they'll go on\n\n  so. ";
+  std::vector<ByteSpan> matches;
+  find(text, matches);
+  CHECK(matches.back().end == text.size());
+  matches.clear();
+  find(std::string(300000, ' '), matches);
+  CHECK(matches.size() == 1);
+}
+
 TEST_CASE("pieces: what a split does with a match and its neighbours") {
   const auto by = [](const char* behaviour, bool invert = false) {
     return split({{"type", "Split"},

@@ -1,48 +1,13 @@
 // The files of a model's folder: the older ones, and those that are wrong, which are named.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "core/base/error.h"
-#include "tests/support/error_text.h"
+#include "tests/text/files_of_model.h"
 #include "tests/text/piece_cases.h"
 
 namespace headlight::test {
 namespace {
 
-namespace fs = std::filesystem;
 using Ids = std::vector<int>;
-
-class FilesOfModel {
- public:
-  FilesOfModel() {
-    static int count = 0;
-    path_ = fs::temp_directory_path() /
-            ("headlight-pieces-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-    fs::create_directories(path_);
-  }
-  ~FilesOfModel() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  FilesOfModel(const FilesOfModel&) = delete;
-  FilesOfModel& operator=(const FilesOfModel&) = delete;
-
-  const FilesOfModel& write(const char* name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return *this;
-  }
-  PieceTokenizer open() const { return PieceTokenizer::open(path_); }
-  std::string refused() const {
-    return error_of([&] { open(); });
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 }  // namespace
 

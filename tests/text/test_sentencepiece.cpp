@@ -70,6 +70,19 @@ PieceTokenizer made(const SentencePieceFile& file, const Json& vocab, Row row,
   return PieceTokenizer::from_json(json.dump(), names);
 }
 
+// Ids 0 to 2 are <unk>, <s>, </s>; then "x" with a mark, the mark, and "x".
+SentencePieceFile blanks_file() {
+  SentencePieceFile file;
+  const std::string mark = "\u2581";
+  file.model = SentencePieceFile::kBpe;
+  file.removes_blanks = false;
+  file.pieces = {
+      {"<unk>", 0, SentencePieceFile::kUnknown}, {"<s>", 0, SentencePieceFile::kControl},
+      {"</s>", 0, SentencePieceFile::kControl},  {mark + "x", -1, SentencePieceFile::kNormal},
+      {mark, -2, SentencePieceFile::kNormal},    {"x", -3, SentencePieceFile::kNormal}};
+  return file;
+}
+
 }  // namespace
 
 TEST_CASE("sentencepiece: what the file says") {
@@ -144,6 +157,78 @@ TEST_CASE("sentencepiece: what stands around a text") {
   CHECK(ids_of(languages.encode("__en__ a")) == std::vector{5, 4, 3, 2});
   files.settings = nullptr;  // without a word English
   CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{4, 3, 2});
+}
+
+TEST_CASE(
+    "sentencepiece: Llama without `legacy` marks the text's beginning alone, and no blank twice") {
+  SentencePieceFile file = blanks_file();
+  OlderFiles files;
+  const auto ids = [&](const std::string& text) {
+    return ids_of(made(file, nullptr, Row::kLlama, files).encode(text, false));
+  };
+  for (const bool over_blanks : {false, true}) {
+    CAPTURE(over_blanks);
+    if (over_blanks) file.pieces.push_back({"x\u2581x", -4, SentencePieceFile::kUserDefined});
+    files.settings = {{"legacy", false}};
+    CHECK(ids("x x") == std::vector{3, 3});
+    CHECK(ids("x</s>x") == std::vector{3, 2, 5});
+    CHECK(ids("</s>x </s> x") == std::vector{2, 5, 4, 2, 3});
+    CHECK(ids(" x") == std::vector{3});
+    CHECK(ids("  x") == std::vector{4, 3});
+    CHECK(ids(" ") == std::vector{4});
+    const PieceTokenizer tokenizer = made(file, nullptr, Row::kLlama, files);
+    CHECK(tokenizer.decode(std::vector{3, 3}) == "x x");
+    files.settings["add_prefix_space"] = false;
+    CHECK(ids("x x") == std::vector{5, 3});
+    files.settings = {{"legacy", true}};
+    CHECK(ids("x</s>x") == std::vector{3, 2, 3});
+    CHECK(ids(" x") == std::vector{4, 3});
+    files.settings["add_prefix_space"] = false;
+    CHECK(ids("x</s>x") == std::vector{5, 2, 5});
+  }
+  file.adds_blank = false;  // which the class does not ask
+  files.settings = {{"legacy", false}};
+  CHECK(ids("x") == std::vector{3});
+  CHECK(ids_of(made(file, nullptr, Row::kMarian, files).encode("x", false)) == std::vector{5});
+}
+
+TEST_CASE("sentencepiece: what its BPE does not know is one piece, looked up as a whole") {
+  SentencePieceFile file;
+  file.model = SentencePieceFile::kBpe;
+  file.adds_blank = false;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {"\u2581", -1, SentencePieceFile::kNormal},
+                 {"a", -2, SentencePieceFile::kNormal}};
+  const Json vocab = {{"<unk>", 0},  {"\u2581", 1},       {"a", 2}, {"\u4E2D", 3},
+                      {"\u6587", 4}, {"\u6587\u5B57", 5}, {"b", 6}};
+  const PieceTokenizer tokenizer = made(file, vocab, Row::kMarian);
+  const auto ids = [&](const char* text) { return ids_of(tokenizer.encode(text, false)); };
+  CHECK(ids("\u4E2D\u6587") == std::vector{0});
+  CHECK(ids("\u4E2D \u6587a\u6587\u5B57") == std::vector{3, 1, 4, 2, 5});
+  CHECK(ids("ab bb") == std::vector{2, 6, 1, 0});
+  const PieceTokenizer again =
+      PieceTokenizer::from_json(tokenizer.to_tokenizer_json(), tokenizer.special_names());
+  CHECK(ids_of(again.encode("\u4E2D\u6587", false)) == std::vector{0});
+}
+
+TEST_CASE("sentencepiece: M2M-100 knows its hundred languages by itself") {
+  SentencePieceFile file;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {"</s>", 0, SentencePieceFile::kControl},
+                 {"\u2581"
+                  "a",
+                  -1, SentencePieceFile::kNormal}};
+  OlderFiles files;
+  const PieceTokenizer tokenizer = made(file, nullptr, Row::kM2M, files);
+  CHECK(tokenizer.size() == 103);
+  CHECK(tokenizer.find("__af__") == 3);
+  CHECK(tokenizer.find("__zu__") == 102);
+  CHECK(ids_of(tokenizer.encode("a __fr__")) == std::vector{21, 2, 27, 1});
+  files.settings = {{"language_codes", "wmt21"}, {"src_lang", "de"}};
+  CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{10, 2, 1});
+  files.config = {{"vocab_size", 3}};  // a model without rows for them
+  CHECK(made(file, nullptr, Row::kM2M, files).size() == 3);
+  CHECK(made(file, nullptr, Row::kMarian).size() == 3);
 }
 
 TEST_CASE("sentencepiece: what its user defined is one piece, whatever it is worth") {

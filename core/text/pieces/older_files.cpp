@@ -90,13 +90,6 @@ Json added_tokens(const Json& vocab, const OlderFiles& files, const SpecialNames
   return list;
 }
 
-// Which tokenizer the files are of: what the settings say, else what kind of model they lie beside.
-std::string kind_of_files(const OlderFiles& files) {
-  std::string name = word(files.settings, "tokenizer_class");
-  if (name.ends_with("Fast")) name.resize(name.size() - 4);
-  return name.empty() ? word(files.config, "model_type") : name;
-}
-
 Json read_merge_lines(std::string_view text) {
   Json merges = Json::array();
   for_each_line(text, "merges.txt", [&](std::string_view line, int number) {
@@ -124,6 +117,14 @@ Json two_ids(const Json& vocab, const std::string& name) {
   return Json::array({name, PieceJson(vocab, "vocab").at(name.c_str()).json()});
 }
 
+// The beginning stands in front of a first text alone; a second one is another segment.
+Json begin_row(const Json& vocab, const std::string& begin) {
+  Json row = special_row_json(
+      {{begin}, {}}, [&](const std::string& token) { return two_ids(vocab, token)[1].get<int>(); });
+  row["pair"].back()["Sequence"]["type_id"] = 1;
+  return row;
+}
+
 // "<s> A </s>" and "<s> A </s></s> B </s>".
 Json roberta_rows(const Json& vocab, bool add_prefix_space) {
   return {{"type", "RobertaProcessing"},
@@ -134,6 +135,13 @@ Json roberta_rows(const Json& vocab, bool add_prefix_space) {
 }
 
 }  // namespace
+
+std::string kind_of_files(const OlderFiles& files) {
+  std::string name = word(files.settings, "tokenizer_class");
+  if (name.empty()) name = word(files.config, "tokenizer_class");
+  if (name.ends_with("Fast")) name.resize(name.size() - 4);
+  return name.empty() ? word(files.config, "model_type") : name;
+}
 
 Json added_token_json(int id, const std::string& content, bool special, bool left_blanks) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", left_blanks},
@@ -188,6 +196,9 @@ Json of_vocab_and_merges(std::string_view vocab_text, std::string_view merges,
   made["normalizer"] = qwen ? Json{{"type", "NFC"}} : Json();
   made["pre_tokenizer"] = std::move(split);
   made["post_processor"] = roberta ? roberta_rows(vocab, prefix) : byte_level(true, true);
+  const std::string& begin = name_of(names, Special::kBegin);
+  if (gpt2 && !roberta && flag(files.settings, "add_bos_token", false) && vocab.contains(begin))
+    made["post_processor"] = begin_row(vocab, begin);
   made["decoder"] = byte_level(true, true);
   made["model"] = {{"type", "BPE"}, {"dropout", nullptr}, {"unk_token", nullptr}};
   made["model"]["continuing_subword_prefix"] = made["model"]["end_of_word_suffix"] = nullptr;

@@ -18,6 +18,10 @@ struct OlderFiles {
   std::vector<std::string> more_special;   // special_tokens_map.json's additional_special_tokens
 };
 
+/// Which tokenizer the files are of: the class that the settings name, or config.json, without the
+/// "Fast" behind it; else the type of the model that they lie beside. May be empty.
+std::string kind_of_files(const OlderFiles&);
+
 /// An entry of a tokenizer.json's added_tokens.
 nlohmann::json added_token_json(int id, const std::string& content, bool special,
                                 bool left_blanks = false);

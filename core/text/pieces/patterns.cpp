@@ -1,5 +1,6 @@
 #include "core/text/pieces/patterns.h"
 
+#include <time.h>
 #include <unicode/uregex.h>
 
 #include <algorithm>
@@ -21,8 +22,8 @@ const char kLlama3Pattern[] =
 namespace {
 
 constexpr std::size_t kMaxExpression = 65536;  // bytes
-// ICU counts steps; about a second for each thousand on the machines of today.
-constexpr std::int32_t kTimeLimit = 20000;
+// Of the processor. Expressions that tokenizers use take some tenths of a second for a megabyte.
+constexpr double kSecondsAtLeast = 0.5, kSecondsPerByte = 5e-6;
 constexpr std::int32_t kStackLimit = 64 << 20;  // bytes
 
 struct CloseExpression {
@@ -93,18 +94,49 @@ Expression compiled(const std::string& expression, const std::string& name) {
   UParseError where{};
   Expression made(uregex_open(pattern.data(), static_cast<std::int32_t>(pattern.size()),
                               UREGEX_MULTILINE, &where, &status));
-  if (U_SUCCESS(status)) uregex_setTimeLimit(made.get(), kTimeLimit, &status);
   if (U_SUCCESS(status)) uregex_setStackLimit(made.get(), kStackLimit, &status);
   if (U_FAILURE(status)) fail(u_errorName(status));
   return made;
 }
 
-void find_all(const URegularExpression* expression, std::string_view text,
+// Of this thread. What others do meanwhile, and a machine that sleeps, does not count.
+double seconds_of_thread() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// When the thread's allowance ends; 0: there is none.
+thread_local double allowance_end = 0;
+
+// ICU asks after 10,000 steps at one place, and before it goes on to the next place, which is too
+// often to look at the clock each time.
+struct Watch {
+  static constexpr unsigned kPlaces = 256;
+  mutable unsigned places = 0;
+
+  static UBool U_CALLCONV goes_on(const void*, std::int32_t) { return MatchAllowance::is_left(); }
+  static UBool U_CALLCONV goes_on_there(const void* watch, std::int64_t) {
+    return static_cast<const Watch*>(watch)->next_place();
+  }
+  bool next_place() const { return ++places % kPlaces != 0 || MatchAllowance::is_left(); }
+};
+
+struct NamedExpression {
+  Expression compiled;
+  std::string shown;
+};
+
+void find_all(const NamedExpression& expression, std::string_view text,
               std::vector<ByteSpan>& matches) {
   const WideText wide(text);
+  const MatchAllowance allowance(text.size());
+  const Watch watch;
   UErrorCode status = U_ZERO_ERROR;
   // The kept one is never matched with: threads share it.
-  const Expression own(uregex_clone(expression, &status));
+  const Expression own(uregex_clone(expression.compiled.get(), &status));
+  uregex_setMatchCallback(own.get(), Watch::goes_on, nullptr, &status);
+  uregex_setFindProgressCallback(own.get(), Watch::goes_on_there, &watch, &status);
   uregex_setText(own.get(), wide.units.data(), static_cast<std::int32_t>(wide.units.size()),
                  &status);
   while (U_SUCCESS(status) && uregex_findNext(own.get(), &status)) {
@@ -113,12 +145,27 @@ void find_all(const URegularExpression* expression, std::string_view text,
     if (U_FAILURE(status)) break;
     matches.push_back(
         {wide.bytes[static_cast<std::size_t>(begin)], wide.bytes[static_cast<std::size_t>(end)]});
+    if (!watch.next_place()) status = U_REGEX_STOPPED_BY_CALLER;
   }
-  if (U_FAILURE(status))
-    throw Error(Message{"pieces.regex_time", {{"error", u_errorName(status)}}});
+  if (U_FAILURE(status)) {
+    throw Error(
+        Message{"pieces.regex_time", {{"got", expression.shown}, {"error", u_errorName(status)}}});
+  }
 }
 
 }  // namespace
+
+MatchAllowance::MatchAllowance(std::size_t bytes) : first_(allowance_end == 0) {
+  if (first_)
+    allowance_end =
+        seconds_of_thread() + kSecondsAtLeast + kSecondsPerByte * static_cast<double>(bytes);
+}
+
+MatchAllowance::~MatchAllowance() {
+  if (first_) allowance_end = 0;
+}
+
+bool MatchAllowance::is_left() { return seconds_of_thread() < allowance_end; }
 
 PatternMatches matches_of_text(std::string searched) {
   return [searched = std::move(searched)](std::string_view text, std::vector<ByteSpan>& matches) {
@@ -147,9 +194,10 @@ PatternMatches matches_of_regex(const std::string& expression, const std::string
       llama3_matches(text, digits, matches);
     };
   }
-  return [shared = std::shared_ptr<URegularExpression>(compiled(expression, name))](
-             std::string_view text, std::vector<ByteSpan>& matches) {
-    find_all(shared.get(), text, matches);
+  const auto shared = std::make_shared<const NamedExpression>(NamedExpression{
+      compiled(expression, name), visible_label(shortened(clean_utf8(expression).text, 80))});
+  return [shared](std::string_view text, std::vector<ByteSpan>& matches) {
+    find_all(*shared, text, matches);
   };
 }
 

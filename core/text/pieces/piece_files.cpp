@@ -5,6 +5,7 @@
 #include "core/base/utf8.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
+#include "core/text/pieces/classes/class_settings.h"
 #include "core/text/pieces/older_files.h"
 #include "core/text/pieces/piece_parts.h"
 #include "core/text/pieces/sentencepiece.h"
@@ -170,12 +171,16 @@ PieceFiles read_piece_files(const std::filesystem::path& folder,
   if (files.file.empty()) throw Error(Message{"pieces.no_files", {{"folder", folder.string()}}});
   OlderFiles older = older_files(folder, files.names);
   const std::string name = files.file.filename().string();
-  if (name == "tokenizer.json") {
+  const bool whole = name == "tokenizer.json";
+  if ((!whole || older.settings.is_object()) && is_file(folder / "config.json"))
+    older.config = read_json(folder / "config.json");
+  if (whole) {
     files.tokenizer = read_json(files.file);
+    in_piece_file(folder / "tokenizer_config.json",
+                  [&] { apply_class_settings(older, files.names, files.tokenizer); });
     return files;
   }
   if (is_file(folder / "added_tokens.json")) older.added = read_json(folder / "added_tokens.json");
-  if (is_file(folder / "config.json")) older.config = read_json(folder / "config.json");
   const std::string text = read_file(files.file, kMaxFile);
   if (const SentencePieceName* own = sentencepiece_name(files.file)) {
     const Json vocab = own->with_vocab ? read_json(vocab_file(files.file, older)) : Json();

@@ -151,6 +151,7 @@ std::vector<PlacedToken> encode_text(const Parts& parts, std::string_view text) 
                         {{"limit", count_text(static_cast<long long>(kMaxAlignedBytes))},
                          {"got", count_text(static_cast<long long>(text.size()))}}});
   }
+  const MatchAllowance allowance(text.size());
   std::vector<PlacedToken> out;
   out.reserve(text.size() / 3 + 4);
   TextEncoder(parts, text.size(), out).encode(text);

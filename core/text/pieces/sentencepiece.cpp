@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
@@ -26,8 +27,22 @@ Json replace(const char* kind, const char* what, const char* by) {
   return {{"type", "Replace"}, {"pattern", Json::object({{kind, what}})}, {"content", by}};
 }
 
+// Who marks blanks: SentencePiece, as its file says; or Llama's class without `legacy`, which knows
+// one mark in front, where the whole text begins and has no blank.
+struct Blanks {
+  bool by_class = false, in_front = true;
+};
+
+Blanks blanks_of(const SentencePieceFile& file, SentencePieceRow row, const OlderFiles& files) {
+  if (row != SentencePieceRow::kLlama) return {false, file.adds_blank};
+  const PieceJson settings(files.settings, "tokenizer_config.json");
+  const bool by_class = !settings.boolean("legacy", true);
+  return {by_class, (by_class || file.adds_blank) && settings.boolean("add_prefix_space", true)};
+}
+
 // In the order in which SentencePiece does it.
-Json normalizer(const SentencePieceFile& file) {
+Json normalizer(const SentencePieceFile& file, const Blanks& blanks) {
+  if (blanks.by_class) return nullptr;
   Json all = Json::array();
   if (!file.charsmap.empty())
     all.push_back({{"type", "Precompiled"},
@@ -39,26 +54,35 @@ Json normalizer(const SentencePieceFile& file) {
   }
   all.push_back(replace("String", " ", kMark));
   if (file.removes_blanks) all.push_back(replace("Regex", "\xE2\x96\x81+\\z", ""));
-  if (file.adds_blank) all.push_back({{"type", "Prepend"}, {"prepend", kMark}});
+  if (blanks.in_front) all.push_back({{"type", "Prepend"}, {"prepend", kMark}});
   return {{"type", "Sequence"}, {"normalizers", std::move(all)}};
 }
 
 // Where no piece goes on over a blank, words can be cut apart first, which is faster. Scores are
 // added up over all of a text: there rounding may say which of two equal ways is taken.
-Json pre_tokenizer(const SentencePieceFile& file) {
-  if (file.model == SentencePieceFile::kUnigram) return nullptr;
-  const bool over_blanks = std::any_of(file.pieces.begin(), file.pieces.end(), [](const Piece& p) {
-    return p.text.find(kMark, 1) != p.text.npos;
-  });
-  if (over_blanks) return nullptr;
-  return {
-      {"type", "Metaspace"}, {"replacement", kMark}, {"prepend_scheme", "never"}, {"split", true}};
+bool can_be_cut_apart(const SentencePieceFile& file) {
+  const auto any = [&](auto fits) {
+    return std::any_of(file.pieces.begin(), file.pieces.end(), fits);
+  };
+  // What is unknown goes on over a mark that is.
+  return file.model != SentencePieceFile::kUnigram &&
+         any([](const Piece& p) { return p.text == kMark; }) &&
+         !any([](const Piece& p) { return p.text.find(kMark, 1) != p.text.npos; });
 }
 
-Json decoder(const SentencePieceFile& file) {
+Json pre_tokenizer(const SentencePieceFile& file, const Blanks& blanks) {
+  const bool cut = can_be_cut_apart(file);
+  if (!cut && !blanks.by_class) return nullptr;
+  return {{"type", "Metaspace"},
+          {"replacement", kMark},
+          {"prepend_scheme", blanks.by_class && blanks.in_front ? "first" : "never"},
+          {"split", cut}};
+}
+
+Json decoder(const Blanks& blanks) {
   Json all = Json::array(
       {replace("String", kMark, " "), Json{{"type", "ByteFallback"}}, Json{{"type", "Fuse"}}});
-  if (file.adds_blank)
+  if (blanks.in_front)
     all.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   return {{"type", "Sequence"}, {"decoders", std::move(all)}};
 }
@@ -133,8 +157,20 @@ Json merges_of(const SentencePieceFile& file, const Json& ids) {
   return merges;
 }
 
+// Ids of pieces that vocab.json has and no text is cut into: SentencePiece takes what it does
+// not know for one piece, as long as that goes, and only then that is looked up.
+Json only_whole(const SentencePieceFile& file, const std::vector<std::string>& pieces) {
+  std::set<std::string_view> known;
+  for (const Piece& piece : file.pieces)
+    if (is_in_texts(piece)) known.insert(piece.text);
+  Json ids = Json::array();
+  for (std::size_t id = 0; id < pieces.size(); ++id)
+    if (!known.contains(pieces[id])) ids.push_back(id);
+  return ids;
+}
+
 Json bpe(const SentencePieceFile& file, const std::vector<std::string>& pieces,
-         const std::string& unknown) {
+         const std::string& unknown, const Json& own_ids) {
   Json model = {{"type", "BPE"}, {"fuse_unk", true}, {"byte_fallback", file.byte_fallback}};
   Json ids = Json::object();
   for (std::size_t id = 0; id < pieces.size(); ++id) {
@@ -146,9 +182,27 @@ Json bpe(const SentencePieceFile& file, const std::vector<std::string>& pieces,
     }
   }
   if (!unknown.empty()) model["unk_token"] = unknown;
+  if (!own_ids.empty()) model["only_whole"] = own_ids;
   model["merges"] = merges_of(file, ids);
   model["vocab"] = std::move(ids);
   return model;
+}
+
+// In the order of their ids.
+constexpr char kM2MLanguages[] =
+    "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu "
+    "ha "
+    "he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my "
+    "ne nl no ns oc or pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz "
+    "vi "
+    "wo xh yi yo zh zu";
+constexpr char kWmt21Languages[] = "en ha is ja cs ru zh de";
+
+std::vector<std::string> m2m_languages(const std::string& which) {
+  std::istringstream codes(which == "wmt21" ? kWmt21Languages : kM2MLanguages);
+  std::vector<std::string> tokens;
+  for (std::string code; codes >> code;) tokens.push_back("__" + code + "__");
+  return tokens;
 }
 
 struct Reader {
@@ -196,6 +250,20 @@ struct Reader {
     for (const std::string& language : files.more_special)
       if (id_of(language) < 0) add(static_cast<int>(ids.size()), language, true);
   }
+
+  // Those that its class knows by itself, where no file lists any and the model has rows for them.
+  void list_languages() {
+    if (!files.more_special.empty()) return;
+    const PieceJson settings(files.settings, "tokenizer_config.json");
+    std::vector<std::string> missing;
+    for (const std::string& token : m2m_languages(settings.text("language_codes", "m2m100")))
+      if (id_of(token) < 0) missing.push_back(token);
+    const PieceJson config(files.config, "config.json");
+    const int rows = config.has("vocab_size") ? config.at("vocab_size").integer(0, kMaxVocabulary)
+                                              : kMaxVocabulary;
+    if (ids.size() + missing.size() > static_cast<std::size_t>(rows)) return;
+    for (const std::string& token : missing) add(static_cast<int>(ids.size()), token, true);
+  }
 };
 
 Json rows_of(const Reader& reader, SentencePieceRow row, const std::string& end) {
@@ -226,17 +294,20 @@ Json of_sentencepiece(const SentencePieceFile& file, const Json& vocab, Sentence
   fill_usual_names(names, kSentencePieceFiles,
                    [&](const std::string& piece) { return reader.id_of(piece) >= 0; });
   reader.list_added();
+  if (row == SentencePieceRow::kM2M) reader.list_languages();
   const std::string& unknown = reader.name(Special::kUnknown);
   Json made = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   made["added_tokens"] = std::move(reader.added);
   if (row == SentencePieceRow::kMarian) made["language_code"] = {{"begin", ">>"}, {"end", "<<"}};
-  made["normalizer"] = normalizer(file);
-  made["pre_tokenizer"] = pre_tokenizer(file);
+  const Blanks blanks = blanks_of(file, row, files);
+  made["normalizer"] = normalizer(file, blanks);
+  made["pre_tokenizer"] = pre_tokenizer(file, blanks);
   made["post_processor"] = rows_of(reader, row, reader.name(Special::kEnd));
-  made["decoder"] = decoder(file);
+  made["decoder"] = decoder(blanks);
   made["model"] = file.model == SentencePieceFile::kUnigram
                       ? unigram(file, reader.pieces, reader.id_of(unknown))
-                      : bpe(file, reader.pieces, reader.id_of(unknown) < 0 ? "" : unknown);
+                      : bpe(file, reader.pieces, reader.id_of(unknown) < 0 ? "" : unknown,
+                            vocab.is_null() ? Json() : only_whole(file, reader.pieces));
   return made;
 }
 

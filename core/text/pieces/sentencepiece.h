@@ -36,7 +36,7 @@ SentencePieceFile read_sentencepiece(std::string_view bytes);
 enum class SentencePieceRow {
   kMarian,  // A B </s>; a text may begin with a language's code, ">>fra<<"
   kM2M,     // __en__ A B </s>, by the settings' src_lang
-  kLlama,   // <s> A <s> B, by the settings' add_bos_token and add_eos_token
+  kLlama,   // <s> A <s> B, by the settings' add_bos_token and add_eos_token; blanks by `legacy`
 };
 
 /// `vocab`: vocab.json beside it, ids by piece, which are the ids then; null: the file's own places

@@ -18,6 +18,8 @@ struct BpeOptions {
   std::string prefix, suffix;
   int unknown = -1;
   bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
+  std::vector<char>
+      only_whole;  // by id: stands for what is unknown and written just so; may be empty
 };
 
 struct Symbol {
@@ -37,7 +39,7 @@ class BpeModel final : public PieceModel {
     for (int byte = 0; byte < 256; ++byte) {
       bytes_[byte] = pieces_->find(byte_piece(static_cast<unsigned char>(byte)));
       std::string c;
-      if (byte < 128) ascii_[byte] = pieces_->find(c.assign(1, static_cast<char>(byte)));
+      if (byte < 128) ascii_[byte] = find_in_texts(c.assign(1, static_cast<char>(byte)));
     }
   }
 
@@ -53,7 +55,7 @@ class BpeModel final : public PieceModel {
     std::vector<Symbol> symbols = symbols_of(word);
     symbols.size() <= kShortWord ? merge_short(symbols) : merge_long(symbols);
     for (const Symbol& s : symbols) {
-      if (s.end > s.begin) out.push_back({s.id, s.begin, s.end});
+      if (s.end > s.begin) out.push_back({id_of_symbol(s, word), s.begin, s.end});
     }
   }
 
@@ -61,7 +63,7 @@ class BpeModel final : public PieceModel {
   // such a place, and what is unknown is not joined over a mark that is known.
   bool parts_before(std::string_view mark) const override {
     if (!o_.prefix.empty() || !o_.suffix.empty() || o_.ignore_merges) return false;
-    if (pieces_->find(mark) < 0) return false;
+    if (find_in_texts(mark) < 0) return false;
     for (int id = 0; id < pieces_->size(); ++id) {
       if (!made_[static_cast<std::size_t>(id)]) continue;
       const std::string_view piece = pieces_->piece(id);
@@ -73,6 +75,19 @@ class BpeModel final : public PieceModel {
   }
 
  private:
+  int find_in_texts(std::string_view piece) const {
+    const int id = pieces_->find(piece);
+    const bool whole =
+        id >= 0 && !o_.only_whole.empty() && o_.only_whole[static_cast<std::size_t>(id)];
+    return whole ? -1 : id;
+  }
+
+  int id_of_symbol(const Symbol& symbol, std::string_view word) const {
+    if (o_.only_whole.empty() || symbol.id != o_.unknown) return symbol.id;
+    const int id = pieces_->find(word.substr(symbol.begin, symbol.end - symbol.begin));
+    return id < 0 ? symbol.id : id;
+  }
+
   std::vector<Symbol> symbols_of(std::string_view word) const {
     std::vector<Symbol> symbols;
     symbols.reserve(word.size());
@@ -105,7 +120,7 @@ class BpeModel final : public PieceModel {
     const bool suffixed = end == word.size() && !o_.suffix.empty();
     if (!prefixed && !suffixed) {
       const auto byte = static_cast<unsigned char>(word[at]);
-      return byte < 128 ? ascii_[byte] : pieces_->find(word.substr(at, end - at));
+      return byte < 128 ? ascii_[byte] : find_in_texts(word.substr(at, end - at));
     }
     key = prefixed ? o_.prefix : std::string();
     key += word.substr(at, end - at);
@@ -243,8 +258,10 @@ PairTable read_piece_merges(const PieceJson& json, const PieceTable& pieces,
 }  // namespace
 
 void read_bpe_model(const PieceJson& json, ReadModel& read) {
+  // "only_whole", a list of ids, is our own: a vocabulary has pieces that SentencePiece's file
+  // lacks.
   json.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
-             "byte_fallback", "ignore_merges", "vocab", "merges"});
+             "byte_fallback", "ignore_merges", "vocab", "merges", "only_whole"});
   // Cutting by chance is for training.
   if (json.has("dropout") && json.at("dropout").number() != 0)
     json.at("dropout").fail(Message{"pieces.expected.no_dropout"});
@@ -254,6 +271,12 @@ void read_bpe_model(const PieceJson& json, ReadModel& read) {
   o.fuse_unknown = json.boolean("fuse_unk", false);
   o.byte_fallback = json.boolean("byte_fallback", false);
   o.ignore_merges = json.boolean("ignore_merges", false);
+  if (json.has("only_whole")) {
+    const int size = read.pieces->size();
+    o.only_whole.resize(static_cast<std::size_t>(size), 0);
+    for (const PieceJson& id : json.at("only_whole").items())
+      o.only_whole[static_cast<std::size_t>(id.integer(0, size - 1))] = 1;
+  }
   if (json.has("unk_token")) o.unknown = read.pieces->find(json.at("unk_token").text());
   std::vector<char> made(static_cast<std::size_t>(read.pieces->size()), 0);
   PairTable merges = read_piece_merges(json.at("merges"), *read.pieces, o.prefix, made);
