@@ -94,7 +94,12 @@ bool ends_row(const Model& model, int id) {
 
 std::vector<int> opening_of(const Model& model) {
   std::vector<int> opening = {begin_of(model)};
-  opening.insert(opening.end(), model.file.forced.begin(), model.file.forced.end());
+  const std::vector<int>& forced = model.file.forced;
+  opening.insert(opening.end(), forced.begin(), forced.end());
+  // BART has learned rows that its tokenizer has put <s> before, forced or not. M2M-100's mark in
+  // front of a source is the language of that.
+  const auto start = model.vocabulary->id_of(Special::kBegin);
+  if (forced.empty() && start && model.before == std::vector{*start}) opening.push_back(*start);
   return opening;
 }
 

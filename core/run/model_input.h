@@ -55,7 +55,8 @@ int begin_of(const Model&);
 std::optional<int> end_of(const Model&);
 /// Does this id end what the model writes? There may be several.
 bool ends_row(const Model&, int id);
-/// What an encoder-decoder's own row opens with: begin_of(), and what is forced to come next.
+/// What an encoder-decoder's own row opens with where it is typed: begin_of(), and what is forced
+/// to come next, or else what the tokenizer puts before every text.
 std::vector<int> opening_of(const Model&);
 
 /// The [CLS] that stands before what a model reads that judges by its row. Throws Error where its

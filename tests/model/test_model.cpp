@@ -104,7 +104,7 @@ TEST_CASE("model: a document that chooses one is run with its weights, its shape
     const TensorView used = trace.tensor(w.name);
     CHECK(std::equal(used.cells().begin(), used.cells().end(), w.data.begin()));
   }
-  CHECK(trace.tensor("pos_embed.W_pos").axes[0].size == 5);
+  CHECK(trace.tensor("pos_embed.W_pos").axes[0].size == 32);
   // What followed "b" the last time is "a", and the model has learned to say so.
   const TensorView probs = trace.tensor("probs");
   CHECK(probs.data[4 * 24 + 0] > 0.9);

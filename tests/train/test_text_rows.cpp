@@ -207,20 +207,20 @@ TEST_CASE("rows: around a text stands what a model from elsewhere reads there") 
   std::set<std::vector<int>> rows;
   for (std::size_t i = 0; i < 2; ++i) rows.insert(texts.task->row(i, Split::kTraining).tokens);
   CHECK(rows == std::set<std::vector<int>>{{7, 1, 2, 8, 9}, {7, 3, 8, 9}});
-  // What is forced to come first is read, and to be said, as it is written.
+  // What is forced to come first is read, and nobody has to say it.
   options.marks = {{7}, {8}, {5, 6}, 9};
   const auto pair = [&] {
     return load_pairs_task(pasted("a b\tx y"), options).task->row(0, Split::kTraining);
   };
   CHECK(pair().source == std::vector{7, 1, 2, 8});
   CHECK(pair().tokens == std::vector{5, 6, 4, 5});
-  CHECK(pair().targets == std::vector{6, 4, 5, 9});
+  CHECK(pair().targets == std::vector{-1, 4, 5, 9});
   options.known_target = words({"[UNK]", "x", "y"});
   CHECK(pair().source == std::vector{7, 1, 2, 8});
   CHECK(pair().tokens == std::vector{5, 6, 1, 2});
   options.context = 1;  // a target that was cut has no end
   CHECK(pair().tokens == std::vector{5, 6, 1});
-  CHECK(pair().targets == std::vector{6, 1, -1});
+  CHECK(pair().targets == std::vector{-1, 1, -1});
 }
 
 }  // namespace headlight

@@ -268,8 +268,9 @@ class PairsTask : public RowsTask {
     const std::vector<int> target = targets_.of(row, room);
     example.tokens = opening;
     example.tokens.insert(example.tokens.end(), target.begin(), target.end());
-    // Each says the next one; a target that was cut has no end to be learned.
-    example.targets.assign(example.tokens.begin() + 1, example.tokens.end());
+    // What it opens with nobody has to say; a target that was cut has no end to be learned.
+    example.targets.assign(opening.size() - 1, -1);
+    example.targets.insert(example.targets.end(), target.begin(), target.end());
     const bool cut = targets_.length(row) > static_cast<std::size_t>(room);
     example.targets.push_back(cut ? -1 : marks_.end.value_or(-1));
     return example;

@@ -40,13 +40,16 @@ class RowRunner {
     return trace_->tensor(trace_->program().token_logits).cells();
   }
 
-  /// What the model writes by itself, without [BOS], `most` tokens at the most.
+  /// What the model writes by itself, without what it opens with, `most` tokens at the most.
   std::vector<int> written(const std::vector<int>& source, std::size_t most) {
     RunInput input;
     input.source_ids = source;
-    std::vector<int> ids = greedy_row(*model_, model_->file.config, input,
-                                      static_cast<std::int64_t>(most) + 1, weights_, *backend_);
-    ids.erase(ids.begin());
+    const std::vector<int> opening = opening_of(*model_);
+    const auto length = static_cast<std::int64_t>(most + opening.size());
+    std::vector<int> ids =
+        greedy_row(*model_, model_->file.config, input, length, weights_, *backend_);
+    ids.erase(ids.begin(), std::ranges::mismatch(ids, opening).in1);
+    if (ids.size() > most) ids.resize(most);
     return ids;
   }
 
