@@ -134,7 +134,7 @@ struct Lab {
   std::string_view takes{};
   /// What the pages of Steps that offer it make.
   std::vector<Role> fits{};
-  std::string_view formula{};             // plain text, the same in every language
+  std::string_view formula{};             // plain text, or the id of one that has words (lab_name)
   std::vector<std::string_view> tasks{};  // of Train, whose settings offer it
 };
 

@@ -149,6 +149,17 @@ std::vector<std::string> LabRun::tokens(std::size_t most) {
   return names;
 }
 
+Config LabRun::recipe_for(std::span<const ConfigChange> changes) {
+  Config fits = fitting(document().config, changes);
+  if (!(fits == document().config)) result.notes.emplace_back("lab.note.recipe");
+  return fits;
+}
+
+void LabRun::show_in_steps(const ConfigChange& change) {
+  Document& steps = result.in_steps;
+  if (steps.model.empty()) steps.config = changed(fitting(steps.config, {&change, 1}), change);
+}
+
 void LabRun::notice(std::string_view id, std::vector<MessageSlot> slots) {
   result.notice.emplace_back("lab." + std::string(lab_.id) + ".notice." + std::string(id),
                              std::move(slots));

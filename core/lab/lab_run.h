@@ -2,6 +2,7 @@
 // and the result that it fills.
 #pragma once
 
+#include "core/graph/options/fitting.h"
 #include "core/lab/lab.h"
 #include "core/ops/op.h"
 
@@ -39,6 +40,11 @@ class LabRun {
   const Model* model();
   Backend& backend() const { return input_.backend; }
   Runner& runner() const { return input_.runner; }
+  /// As much of the document's recipe as goes with all that the lab sets in it (fitting()); a note
+  /// where that is not all of it.
+  Config recipe_for(std::span<const ConfigChange>);
+  /// "In Steps" shows the random model so; a trained one stays as it is.
+  void show_in_steps(const ConfigChange&);
   /// The names of its first tokens, at most so many; a note where there are more.
   std::vector<std::string> tokens(std::size_t most);
 

@@ -30,6 +30,7 @@ Preset attention_is_all_you_need() {
   c.block = BlockKind::kPostNorm;
   c.positions = PositionKind::kSinusoidal;
   c.activation = Activation::kRelu;
+  c.embed_scale = true;
   return {"transformer-base",
           "Transformer base",
           2017,
@@ -74,7 +75,9 @@ Preset gpt2(std::string_view name, std::string_view title, const Config& c, std:
           "preset.apart.gpt2"};
 }
 
-// Without the norm of the embeddings and the pooler, which the program lacks.
+// As in pre-training: whether the second sentence follows the first, by the pooled row of [CLS],
+// and which token stands at each place. The figure leaves out both heads. Between the last row and
+// the tokens BERT has a layer more.
 Preset bert(std::string_view name, std::string_view title, int layers, int d_model, int heads,
             std::int64_t published, std::string_view said) {
   Config c = decoder(layers, d_model, heads);
@@ -82,17 +85,25 @@ Preset bert(std::string_view name, std::string_view title, int layers, int d_mod
   c.activation = Activation::kGelu;
   c.mask.kind = MaskKind::kNone;
   c.segments = true;
-  const std::int64_t d = d_model;
+  c.norm_epsilon = 1e-12;
+  c.embed_norm = true;
+  c.form = ModelForm::kClasses;
+  c.pool = PoolKind::kFirst;
+  c.pooler = Pooler::kTanh;
+  c.token_head = true;
+  c.head_bias = true;
+  constexpr std::int64_t kBertVocab = 30522;
+  const std::int64_t heads_of_tasks = kBertVocab + 2 * d_model + 2;
   return {name,
           title,
           2018,
           "Devlin et al. 2018, “BERT”",
           "https://arxiv.org/abs/1810.04805",
           c,
-          {.batch = 1, .positions = 512, .vocab = 30522, .in_place = true},
+          {.batch = 1, .positions = 512, .vocab = kBertVocab, .classes = 2},
           published,
           said,
-          {{"preset.has.embedding_norm", 2 * d}, {"preset.has.pooler", d * d + d}},
+          {{"preset.lacks.task_heads", -heads_of_tasks}},
           "preset.apart.bert"};
 }
 
@@ -105,6 +116,7 @@ Preset transformer_xl() {
   c.activation = Activation::kRelu;
   c.positions = PositionKind::kTransformerXl;
   c.memory = 150;
+  c.embed_scale = true;
   return {"transformer-xl",
           "Transformer-XL base",
           2019,

@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/base/utf8.h"
 #include "core/graph/config_json.h"
+#include "core/graph/options/fitting.h"
 #include "core/run/model_input.h"
 #include "core/text/unknown_words.h"
 
@@ -154,10 +155,13 @@ SetModel choose_model(const Document& document, const Model& model) {
 
 SetModel choose_sandbox(const Document& document) {
   SetModel edit;
+  if (!document.model.empty()) edit.tokenizer = TokenizerKind::kWords;
   if (document.config.form == ModelForm::kTokens) return edit;
-  edit.config = document.config;
-  edit.config->form = ModelForm::kTokens;
-  edit.config->token_head = false;
+  const ConfigChange plain = [](Config& c) {
+    c.form = ModelForm::kTokens;
+    c.token_head = false;
+  };
+  edit.config = changed(fitting(document.config, {&plain, 1}), plain);
   return edit;
 }
 

@@ -64,7 +64,8 @@ std::vector<std::string> unknown_to(const Model&, const std::string& sentence);
 SetModel choose_model(const Document&, const Model&);
 
 /// The edit that goes back to the sandbox. Random weights have no classes to choose from and
-/// nothing to translate: whatever model was there, it is a plain decoder.
+/// nothing to translate: whatever model was there, it is a plain decoder. A trained model's pieces
+/// or bytes went with it: what is read now is words.
 SetModel choose_sandbox(const Document&);
 
 /// What the window shows at its very first start: a model that has learned a language, its example,

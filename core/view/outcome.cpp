@@ -26,10 +26,6 @@ Outcome outcome_of(const Trace* trace, std::optional<std::int64_t> asked) {
   return out;
 }
 
-std::string outcome_name(const Trace& trace, const Outcome& outcome, int id) {
-  return trace.tick(outcome.classes ? "class" : "vocab", id);
-}
-
 std::vector<int> most_probable(std::span<const float> probabilities, std::size_t count) {
   std::vector<int> ids(probabilities.size());
   std::iota(ids.begin(), ids.end(), 0);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/run/trace.h"
@@ -22,8 +23,8 @@ struct Outcome {
 /// Behind the last token; of a sentence with [MASK]s what the one at `asked` hides, else the first.
 Outcome outcome_of(const Trace*, std::optional<std::int64_t> asked = std::nullopt);
 
-/// What entry `id` is called: a token of the vocabulary, a class.
-std::string outcome_name(const Trace&, const Outcome&, int id);
+/// The axis of its entries: tokens of the vocabulary, or classes.
+inline std::string_view entries_of(const Outcome& o) { return o.classes ? "class" : "vocab"; }
 
 /// The ids of the `count` most probable entries, most probable first; equal ones by id.
 std::vector<int> most_probable(std::span<const float> probabilities, std::size_t count);

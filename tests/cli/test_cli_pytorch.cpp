@@ -26,7 +26,8 @@ std::shared_ptr<Model> small(const Preset& preset) {
   c.seed = 3;
   model->file = {c, kVocab, kTokens, "text", "next-token"};
   if (c.form == ModelForm::kTranslate) model->file.source = kSources;
-  std::vector<std::string> tokens = {"[SEP]"};
+  if (c.form == ModelForm::kClasses) model->file.classes = {"next", "other"};
+  std::vector<std::string> tokens = {"[SEP]", "[CLS]"};
   while (std::ssize(tokens) < kVocab) tokens.push_back("w" + std::to_string(tokens.size()));
   model->vocabulary = std::make_shared<const Vocabulary>(TextCut::kWords, tokens);
   // Biases and norms are drawn too: at 0 and 1 a forgotten one would not be missed.

@@ -32,6 +32,32 @@ std::string work_folder(const char* name) {
 
 }  // namespace
 
+TEST_CASE("models: the random model cuts text as it was set to, whatever trained one came before") {
+  Gui gui;
+  for (const char* name : {"stories", "poems"}) {
+    for (const TokenizerKind kind : {TokenizerKind::kWords, TokenizerKind::kCharacters}) {
+      gui.push(ChooseModel{});
+      gui.push(DoEdit{SetTokenizer{kind}, ""});
+      gui.push(ChooseModel{std::string(kBundledRef) + name});
+      gui.frame(2);
+      REQUIRE(gui.document().tokenizer == TokenizerKind::kBytes);
+      gui.push(ChooseModel{});
+      gui.frame(2);
+      CHECK(gui.document().tokenizer == kind);
+      gui.push(ChooseModel{std::string(kBundledRef) + name});
+      gui.push(ChoosePreset{"gpt", false});
+      gui.frame(2);
+      CHECK(gui.document().tokenizer == kind);
+    }
+  }
+  // Nothing was set: the first model shown is a trained one.
+  Gui first(first_start(Language::kChinese).document);
+  first.push(ChooseModel{});
+  first.frame(2);
+  CHECK(first.document().tokenizer == TokenizerKind::kWords);
+  CHECK_FALSE(first.shows("<0xE"));
+}
+
 TEST_CASE("models: one that is chosen shows its numbers, its shape and a sentence of its own") {
   Gui gui(small_document(1, 2, 8));
   const Document before = gui.document();

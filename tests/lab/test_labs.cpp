@@ -112,6 +112,7 @@ TEST_CASE("labs: every control, chart, line and picture has its texts, every ser
   for (const Lab& lab : all_labs()) {
     CAPTURE(lab.id);
     check_text("lab." + std::string(lab.id) + ".about");
+    check_name(std::string(lab.formula));
     check_text("lab.group." + std::string(lab.group));
     check_controls(lab);
     for (const char* model : {"", "stories"}) {

@@ -262,6 +262,21 @@ TEST_CASE("model: choosing one is one step of undo, and a session keeps it") {
   CHECK_FALSE(choose_model(known, *model).sentence);
 }
 
+TEST_CASE("model: random weights in a trained one's place read words") {
+  for (const BundledModel& files : bundled_models()) {
+    CAPTURE(files.name);
+    const auto model = load_model(files);
+    const Document trained = apply(Document{}, choose_model(Document{}, *model));
+    const Document random = apply(trained, choose_sandbox(trained));
+    CHECK(random.tokenizer == TokenizerKind::kWords);
+    CHECK_NOTHROW(validate(random.config));
+  }
+  // Who chose another way to cut text for random weights keeps it.
+  Document document;
+  document.tokenizer = TokenizerKind::kBytes;
+  CHECK(apply(document, choose_sandbox(document)).tokenizer == TokenizerKind::kBytes);
+}
+
 TEST_CASE("model: a token that is moved goes as the model cuts it") {
   const auto model = load_model("bundled:reverse");
   Document document = with("a b [SEP] c", "bundled:reverse");

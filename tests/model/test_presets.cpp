@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/texts.h"
 #include "core/graph/program_cost.h"
@@ -58,6 +60,25 @@ TEST_CASE("presets: a miniature runs, and is built as its model is") {
     const RunResult result = runner.run(document, *backend);
     CHECK_MESSAGE(result.trace, p.name << ": " << result.problem);
   }
+}
+
+TEST_CASE(
+    "presets: BERT judges two sentences and says tokens in their places, as in pre-training") {
+  Document document;
+  document.config = miniature(preset("bert-base"));
+  document.sentence = "the cat sat [SEP] it was tired";
+  Runner runner;
+  const auto trace = runner.run(document, *make_backend("cpu", 1)).trace;
+  REQUIRE(trace);
+  CHECK(trace->input().tokens.front() == "[CLS]");
+  CHECK(trace->input().tokens.back() == "[SEP]");
+  for (const Role role : {Role::kTokenProbabilities, Role::kPoolerWeight, Role::kSegmentTable}) {
+    const auto& tensors = trace->program().tensors;
+    CHECK(std::ranges::count(tensors, role, &TensorSpec::role) == 1);
+  }
+  CHECK(preset("bert-base").config.embed_norm);
+  CHECK(preset("transformer-base").config.embed_scale);
+  CHECK(preset("transformer-xl").config.embed_scale);
 }
 
 TEST_CASE("presets: a wrong name says which there are") {

@@ -29,15 +29,25 @@ void DocumentController::take_preview(const Edit& edit) {
   ++session_.text_revision;
 }
 
+// A trained model's way to cut text goes with that model: the random one gets back its own.
+Edit DocumentController::cut_as_before(Edit edit) {
+  const Document& now = history_.now();
+  if (now.model.empty()) random_tokenizer_ = now.tokenizer;
+  if (auto* to = std::get_if<SetModel>(&edit); to && to->model.empty() && !now.model.empty())
+    to->tokenizer = random_tokenizer_;
+  return edit;
+}
+
 void DocumentController::edit(const Edit& edit, const std::string& group) {
   take_preview(edit);
   if (group.empty()) history_.end_group();
-  history_.edit(edit, group);
+  history_.edit(cut_as_before(edit), group);
   ++session_.text_revision;
 }
 
 void DocumentController::replace(Document document) {
   preview_.reset();
+  random_tokenizer_ = TokenizerKind::kWords;
   history_.reset(std::move(document));
   ++session_.text_revision;
 }
@@ -76,7 +86,7 @@ void DocumentController::on(const DoEdit& a) {
   // An encoder-decoder's tokens are of one side of the sentence or the other: only its model knows.
   const bool of_pair = shown_config(state_).form == ModelForm::kTranslate;
   if (!moved && of_pair && std::holds_alternative<MoveToken>(a.edit)) return;
-  history_.edit(moved ? *moved : a.edit, a.group);
+  history_.edit(cut_as_before(moved ? *moved : a.edit), a.group);
 }
 
 // A model's tokens are not always the tokenizer's: "[SEP]" is one.

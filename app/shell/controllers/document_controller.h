@@ -30,11 +30,14 @@ class DocumentController : public Controller {
   void go_through(const std::function<void()>& change);
   void begin_step_of_typing(const std::string& text);
   std::optional<Edit> move_in_model(const Edit&) const;
+  Edit cut_as_before(Edit);
 
   History& history_;
   std::optional<Document>& preview_;
   DocumentSession& session_;
   MaskSpec mask_before_causal_;
+  // How the random model cut text when it was shown last.
+  TokenizerKind random_tokenizer_ = TokenizerKind::kWords;
   bool has_typed_ = false;  // since the step of undo began that typing goes on with
 };
 

@@ -95,6 +95,7 @@ void CostController::on(const ChoosePreset& a) {
   if (a.full_size && trace) {
     RunShape shape = trace->program().shape;
     shape.memory = 0;
+    shape.classes = chosen.shape.classes;
     shape.source = config.form == ModelForm::kTranslate ? shape.positions : 0;
     if (const Message refused =
             memory_refusal(config, shape, options_.limits.memory_bytes, kept_by_run(state_));

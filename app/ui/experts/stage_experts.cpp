@@ -1,7 +1,10 @@
 #include "app/ui/experts/stage_experts.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/ui/frame/panels.h"
@@ -111,6 +114,18 @@ std::vector<Load> loads_of(const Trace& trace, TensorId id) {
 
 float load_line(const Ui& ui) { return ui.px(38); }
 
+// All in their order; where only so many have room, those that are heard most.
+std::vector<std::int64_t> shown_experts(const std::vector<Load>& loads, std::int64_t room) {
+  std::vector<std::int64_t> experts(loads.size());
+  std::iota(experts.begin(), experts.end(), std::int64_t{0});
+  if (std::ssize(experts) <= room) return experts;
+  std::ranges::stable_sort(experts, std::ranges::greater{}, [&](std::int64_t e) {
+    const Load& load = loads[static_cast<std::size_t>(e)];
+    return std::pair(load.share, load.mean);
+  });
+  return experts;
+}
+
 }  // namespace
 
 DetailNeed load_need(const Ui& ui, const Pane& pane) {
@@ -139,10 +154,12 @@ std::optional<CellPick> draw_load(const AppState& state, Ui& ui, const Rect& r, 
   const Rect bar{r.x0 + label, 0, r.x1 - number, 0};
   std::optional<CellPick> hovered;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  for (std::int64_t e = 0; e < experts; ++e) {
-    if (y + load_line(ui) > r.y1) {
+  const auto room = static_cast<std::int64_t>((r.y1 - y) / load_line(ui));
+  std::int64_t shown = 0;
+  for (const std::int64_t e : shown_experts(loads, room)) {
+    if (shown++ >= room) {
       ui.text(ui.fonts.note, {r.x0, r.y1 - ui.px(14)}, ui.theme.muted,
-              ui.tr("stage.more", {{"n", count_text(experts - e)}}));
+              ui.tr("stage.more", {{"n", count_text(experts - room)}}));
       break;
     }
     const Load& load = loads[static_cast<std::size_t>(e)];

@@ -3,8 +3,11 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/ui/kit/ui.h"
+#include "app/ui/state/actions.h"
 #include "app/ui/state/state.h"
 #include "core/lab/lab.h"
 
@@ -20,6 +23,14 @@ void panel_lab_side(const AppState&, Ui&, const Rect&);
 /// The page with its settings and what to notice, to be printed; its end is the control "lab/end".
 void draw_lab_only(const AppState&, Ui&, float width, float height);
 
+/// What a person can do about a lab that shows nothing; never empty.
+struct LabWay {
+  std::string_view id;  // of its button
+  std::string label;
+  Action action;
+};
+std::vector<LabWay> lab_ways(const AppState&, const Lab&, Language);
+
 /// The controls of the shown lab in as many lines as they need. Returns where they end.
 float lab_controls(const AppState&, Ui&, const Rect&, bool draw = true);
 
@@ -30,6 +41,8 @@ float lab_links(Ui&, ImVec2 at, float right, std::span<const Lab* const>, std::s
 std::vector<const Lab*> labs_of_step(const Trace&, const Step&);
 
 // ---- parts of the page: each draws from the top of `r` on and returns where it ends ----
+/// Why there is nothing to see, and lab_ways().
+float lab_problem(const AppState&, Ui&, const Lab&, const Rect& r);
 float lab_pictures(const AppState&, Ui&, const Lab&, const Rect& r);
 float lab_charts(const AppState&, Ui&, const Lab&, const Rect& r);
 float lab_tree(const AppState&, Ui&, const Rect& r);

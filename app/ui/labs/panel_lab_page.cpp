@@ -13,47 +13,18 @@ namespace {
 
 float head(Ui& ui, const Lab& lab, const Rect& r) {
   const std::string_view question = lab_words(ui, lab, "question");
-  const float formula = lab.formula.empty() ? 0 : ui.measure(ui.fonts.strong, lab.formula).x;
+  const std::string words = lab_name(ui, std::string(lab.formula));
+  const float formula = words.empty() ? 0 : ui.measure(ui.fonts.strong, words).x;
   const float title = ui.measure(ui.fonts.title, question).x;
   const bool beside = formula > 0 && title + formula + ui.px(30) < r.width();
   float y = r.y0 + ui.wrapped(ui.fonts.title, r.min(), r.width(), ui.theme.text, question);
-  if (beside)
-    ui.text(ui.fonts.strong, {r.x1 - formula, r.y0 + ui.px(4)}, ui.theme.pattern, lab.formula);
+  if (beside) ui.text(ui.fonts.strong, {r.x1 - formula, r.y0 + ui.px(4)}, ui.theme.pattern, words);
   y += ui.px(4);
   if (formula > 0 && !beside)
-    y +=
-        ui.wrapped(ui.fonts.strong, {r.x0, y}, r.width(), ui.theme.pattern, lab.formula) + ui.px(4);
+    y += ui.wrapped(ui.fonts.strong, {r.x0, y}, r.width(), ui.theme.pattern, words) + ui.px(4);
   y += ui.wrapped(ui.fonts.control, {r.x0, y}, r.width(), ui.theme.text,
                   lab_words(ui, lab, "about"));
   return y + ui.px(14);
-}
-
-float one_button(Ui& ui, std::string_view id, std::string_view label, ImVec2 at, Action action) {
-  const float wide = ui.measure(ui.fonts.control, label).x + ui.px(24);
-  if (ui.button(id, label, {at.x, at.y, at.x + wide, at.y + ui.px(30)})) ui.push(std::move(action));
-  return at.x + wide + ui.px(8);
-}
-
-// Why there is nothing to see, and what can be done about it.
-float problem(const AppState& state, Ui& ui, const Lab& lab, const Rect& r) {
-  const LabsData& d = state.labs;
-  float y = r.y0 +
-            ui.wrapped(ui.fonts.control, r.min(), r.width(), ui.theme.error,
-                       say(ui.language, Message{"lab.refused"}.with(d.problem))) +
-            ui.px(12);
-  float x = r.x0;
-  const std::string taken =
-      lab.takes == "random" ? "" : std::string(kBundledRef) + std::string(lab.takes);
-  if (!lab.takes.empty() && state.document().model != taken) {
-    const std::string label = lab.takes == "random"
-                                  ? std::string(ui.tr("lab.take_random"))
-                                  : ui.tr("lab.take_model", {{"model", std::string(lab.takes)}});
-    x = one_button(ui, "lab/take", label, {x, y}, ChooseModel{taken});
-  }
-  if (state.document().labs.settings.contains(lab.id))
-    x = one_button(ui, "lab/problem/reset", ui.tr("lab.start_again"), {x, y}, ResetLab{});
-  one_button(ui, "lab/again", ui.tr("lab.again"), {x, y}, StopLab{true});
-  return y + ui.px(44);
 }
 
 // How far the run is, with a button that ends it. Only where it takes long enough to be read.
@@ -158,7 +129,7 @@ void panel_lab_page(const AppState& state, Ui& ui, const Rect& r, bool with_cont
   if (state.session.labs.code) {
     y = code(state, ui, {x0, y, x1, r.y1});
   } else if (!d.problem.empty()) {
-    y = problem(state, ui, lab, {x0, y, x1, r.y1});
+    y = lab_problem(state, ui, lab, {x0, y, x1, r.y1});
   } else {
     if (d.computing) y = progress(state, ui, {x0, y, x1, r.y1});
     if (known) {

@@ -359,7 +359,7 @@ void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r,
     if (axis == "batch") return place_label(ui, trace, axis, i);
     std::string text(ui.tr("inspector.axis." + std::string(axis)));
     text += " " + std::to_string(i);
-    if (names_places(axis)) text += "  " + token_label(trace.tick(axis, i));
+    if (names_places(axis)) text += "  " + place_label(ui, trace, axis, i);
     return text;
   };
   const auto line = [&](const std::string& words) {

@@ -4,6 +4,7 @@
 #include "app/ui/frame/panels.h"
 #include "app/ui/kit/line_text.h"
 #include "app/ui/kit/number_row.h"
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/state/commands.h"
 #include "core/base/utf8.h"
 #include "core/graph/step_names.h"
@@ -77,7 +78,7 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
             const Rect& r, float bar_width) {
   const Trace& trace = *state.derived.trace;
   const std::string name = "next/" + std::to_string(place);
-  const std::string label = token_label(outcome_name(trace, outcome, id));
+  const std::string label = place_label(ui, trace, entries_of(outcome), id);
   const float p = outcome.probabilities[static_cast<std::size_t>(id)];
   const float word = r.width() - bar_width - ui.px(48);
   const Rect button{r.x0, r.y0, r.x0 + word - ui.px(6), r.y1};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
 
@@ -20,7 +21,7 @@ const ValidationPoint* measured_at(const RunView& run, std::int64_t step) {
 
 struct Matrix {
   std::span<const std::int64_t> counts;
-  const std::vector<std::string>& names;
+  std::vector<std::string> names;  // as they are shown
   std::size_t size() const { return names.size(); }
   std::int64_t at(std::size_t is, std::size_t taken) const { return counts[is * size() + taken]; }
   std::int64_t row(std::size_t is) const {
@@ -54,10 +55,9 @@ void draw_cells(Ui& ui, const Matrix& m, const Rect& r) {
       bool over = false;
       ui.hot("train/confusion/" + std::to_string(is) + "," + std::to_string(taken), cell, &over);
       if (over)
-        ui.tooltip(ui.tr("train.confusion.cell", {{"is", token_label(m.names[is])},
-                                                  {"taken", token_label(m.names[taken])},
-                                                  {"n", text},
-                                                  {"of", count_text(of)}}));
+        ui.tooltip(ui.tr(
+            "train.confusion.cell",
+            {{"is", m.names[is]}, {"taken", m.names[taken]}, {"n", text}, {"of", count_text(of)}}));
     }
   }
 }
@@ -68,7 +68,9 @@ float train_confusion(const AppState& state, Ui& ui, const Rect& r) {
   const RunView& run = state.train.run;
   const ValidationPoint* point = measured_at(run, shown_step(state.session.train, run));
   if (!point || !run.task) return r.y0;
-  const Matrix m{point->confusion, run.task->classes()};
+  Matrix m{point->confusion, {}};
+  for (std::int64_t c = 0; c < std::ssize(run.task->classes()); ++c)
+    m.names.push_back(class_label(ui, run.task->classes(), c));
   const float left = r.x0 + ui.px(18), right = r.x1 - ui.px(18);
   float y = r.y0 + ui.px(10);
   ui.text(ui.fonts.strong, {left, y}, ui.theme.text, ui.tr("train.confusion"));
@@ -85,7 +87,7 @@ float train_confusion(const AppState& state, Ui& ui, const Rect& r) {
                    y + ui.px(20) + tall * static_cast<float>(m.size())};
   const float wide = cells.width() / static_cast<float>(m.size());
   for (std::size_t c = 0; c < m.size(); ++c) {
-    const std::string name = token_label(m.names[c]);
+    const std::string& name = m.names[c];
     ui.user_text(ui.fonts.control, {left, cells.y0 + static_cast<float>(c) * tall + ui.px(3)},
                  ui.theme.text, name, names - ui.px(8));
     // Narrow columns are named by the lines, which are in the same order.

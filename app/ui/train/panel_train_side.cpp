@@ -66,7 +66,7 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   for (const int id : most_probable(now, kBars)) {
     const float p = now[static_cast<std::size_t>(id)];
     ui.user_text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text,
-                 token_label(outcome_name(*shown, outcome, id)), names - ui.px(8));
+                 place_label(ui, *shown, entries_of(outcome), id), names - ui.px(8));
     ui.bar({x0, y + ui.px(2), x1, y + ui.px(15)}, p, ui.theme.pattern);
     if (last.size() == now.size()) {
       const float mark = std::round(x0 + last[static_cast<std::size_t>(id)] * (x1 - x0));
@@ -133,7 +133,7 @@ float class_row(const AppState& state, Ui& ui, const TaskExample& example, int p
   const Task& task = *state.train.run.task;
   const bool right = predicted == example.label;
   ui.user_text(ui.fonts.mono, r.min(), right ? ui.theme.v : ui.theme.error,
-               token_label(task.classes()[static_cast<std::size_t>(predicted)]), r.width());
+               class_label(ui, task.classes(), predicted), r.width());
   const float top = ui.px(20);
   return top +
          ui.wrapped(ui.fonts.note, {r.x0, r.y0 + top}, r.width(), ui.theme.text,

@@ -239,7 +239,7 @@ Lab building_up_lab() {
            {"alike", {}, false, false, {}, LabChartForm::kBars}},
           "random",
           {Role::kResidual},
-          "softmax(X Xᵀ) X → softmax(Q Kᵀ ÷ √d_k + mask) V → …"};
+          "softmax(X Xᵀ) X → softmax(Q Kᵀ ÷ √d_k + M) V → …"};
   for (const Rung& rung : kRungs) lab.controls[0].words.emplace_back(rung.id);
   lab.controls[0].first_word = kRungs.size() - 1;
   return lab;

@@ -375,7 +375,7 @@ Lab cost_lab() {
        {.id = "parts", .lines = {"plain", "chosen"}, .form = LabChartForm::kBars}},
       "",
       {Role::kPattern},
-      "QKᵀ: T² · d_k multiply-adds and T² numbers for each head"};
+      "lab.cost.formula"};
 }
 
 }  // namespace headlight

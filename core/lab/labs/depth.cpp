@@ -8,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/graph/options/attention_options.h"
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
 #include "core/run/trace.h"
@@ -255,22 +254,32 @@ void add_streams(LabRun& run, const Build& build, const Streams& s, std::int64_t
   run.result.tensors.push_back(lab_tensor(std::string("gradient.") + build.id, axes, s.gradients));
 }
 
+// What the lab sets in a recipe.
+ConfigChange change_of_build(const Build& build, int layers) {
+  return [&build, layers](Config& c) {
+    c = next_token_config(c);
+    c.block = BlockKind::kPreNorm;
+    c.norm = NormKind::kLayer;
+    c.residual = true;
+    c.layers = layers;
+    c.masked_heads.clear();
+    build.set(c);
+  };
+}
+
 void run_depth(LabRun& run) {
   if (run.model()) throw Error(Message{"lab.error.random_recipe"});
+  std::vector<ConfigChange> changes;
+  for (const Build& build : kBuilds)
+    changes.push_back(change_of_build(build, static_cast<int>(run.whole("layers"))));
+  const Config own = run.recipe_for(changes);
   const std::vector<std::string> tokens = run.tokens(kStreamTokens);
   std::array<Streams, kBuilds.size()> all;
   for (std::size_t b = 0; b < kBuilds.size(); ++b) {
     run.tell(static_cast<double>(b) / static_cast<double>(kBuilds.size()));
     Document document = run.document();
     document.max_tokens = std::min(document.max_tokens, static_cast<int>(kStreamTokens));
-    Config& c = document.config = next_token_config(document.config);
-    c.block = BlockKind::kPreNorm;
-    c.norm = NormKind::kLayer;
-    c.residual = true;
-    c.layers = static_cast<int>(run.whole("layers"));
-    c.masked_heads.clear();
-    kBuilds[b].set(c);
-    drop_unfit_options(c);
+    document.config = changed(own, changes[b]);
     all[b] = streams_of(*run.run(document, true));
     add_streams(run, kBuilds[b], all[b], std::ssize(tokens));
     if (run.word("build") != kBuilds[b].id) continue;

@@ -235,7 +235,7 @@ Lab dictionary_lab() {
            {"entropy", {}, true, false, "temperature"}},
           "random",
           {Role::kPattern, Role::kHeadOutput},
-          "z = Σ softmax(q · k ÷ temperature) v"};
+          "lab.dictionary.formula"};
 }
 
 }  // namespace headlight

@@ -303,7 +303,7 @@ Lab pooling_lab() {
            {.id = "queries", .lines = {"w", "q_first", "q_last"}, .form = LabChartForm::kBars}},
           "",
           {Role::kFocusScores, Role::kFocusWeights, Role::kPooled},
-          "foci: A = softmax(tanh(X W₁) W₂)ᵀ, rows A X; attention: softmax(Q Kᵀ ÷ √d_k) V",
+          "lab.pooling.formula",
           {"sentiment"}};
 }
 

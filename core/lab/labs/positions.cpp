@@ -340,8 +340,7 @@ void run_positions(LabRun& run) {
     found[kind] =
         add_longer_rows(run, kind, back, kept_tensor(kept, "right." + back_name(kind, back)));
   add_longer_words(run, found, back, learned.rows());
-  Document& steps = run.result.in_steps;
-  if (steps.model.empty()) steps.config.positions = PositionKind::kSinusoidal;
+  run.show_in_steps([](Config& c) { c.positions = PositionKind::kSinusoidal; });
 }
 
 }  // namespace

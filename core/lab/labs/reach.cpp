@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/graph/options/attention_options.h"
 #include "core/graph/reach.h"
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
@@ -319,13 +318,12 @@ void run_reach(LabRun& run) {
   run.show();
   add_recall(run, r, run.trained([&] { return train_recall(run); }));
   add_reach_words(run, r);
-  Document& steps = run.result.in_steps;
-  if (!steps.model.empty()) return;
-  steps.config = next_token_config(steps.config);
-  steps.config.layers = static_cast<int>(run.whole("layers"));
-  steps.config.mixer = MixerKind::kAttention;
-  kReachKinds[kLocalKind].set(steps.config);
-  drop_unfit_options(steps.config);
+  run.show_in_steps([&](Config& c) {
+    c = next_token_config(c);
+    c.layers = static_cast<int>(run.whole("layers"));
+    c.mixer = MixerKind::kAttention;
+    kReachKinds[kLocalKind].set(c);
+  });
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/lab/lab_run.h"
 #include "core/lab/labs/labs.h"
+#include "core/run/model_input.h"
 #include "core/run/sentence_tokens.h"
 #include "core/run/trace.h"
 #include "core/train/sampling.h"
@@ -36,6 +38,24 @@ double bits_of(std::span<const TokenChance> chances) {
   return bits;
 }
 
+// The document with this token behind what it reads; nothing where none can follow, as behind
+// [EOS], or where it is a part of a character. Ids that were given are read in the sentence's
+// place, so they are what grows.
+std::optional<Document> document_with(const Document& document, const Trace& trace,
+                                      const Model* model, int id) {
+  Document longer = document;
+  if (!model || document.ids.empty()) {
+    const auto text = sentence_with(document, trace, model, id, std::nullopt);
+    if (!text) return std::nullopt;
+    longer.sentence = *text;
+    return longer;
+  }
+  if (id == end_of(*model)) return std::nullopt;
+  if (model->file.config.form == ModelForm::kTranslate) longer.target_ids = trace.input().ids;
+  (longer.target_ids.empty() ? longer.ids : longer.target_ids).push_back(id);
+  return longer;
+}
+
 // The likeliest tokens, each run on to its own likeliest ones, by the person's own settings.
 void grow(LabRun& run, const Document& document, const Trace& trace, const SamplingOptions& options,
           int parent, int depth) {
@@ -45,18 +65,18 @@ void grow(LabRun& run, const Document& document, const Trace& trace, const Sampl
     run.result.tree.push_back(
         {parent, trace.input().vocab[static_cast<std::size_t>(id)], chances[i].probability});
     if (depth <= 1) continue;
-    const auto longer = sentence_with(document, trace, run.model(), id, std::nullopt);
-    if (!longer) continue;  // [EOS], a part of a character
+    const std::optional<Document> next = document_with(document, trace, run.model(), id);
+    if (!next) continue;
     const int here = static_cast<int>(run.result.tree.size()) - 1;
-    Document next = document;
-    next.sentence = *longer;
     std::shared_ptr<const Trace> then;
     try {
-      then = run.run(next);
+      then = run.run(*next);
     } catch (const Error&) {
       continue;  // the context is full
     }
-    grow(run, next, *then, options, here, depth - 1);
+    const bool given = run.model() && !document.ids.empty();
+    if (given && then->input().ids.back() != id) continue;  // the context is full: it was cut off
+    grow(run, *next, *then, options, here, depth - 1);
   }
 }
 
@@ -168,7 +188,7 @@ Lab sampling_lab() {
        {"nucleus", {}, false, false, "top_p"}},
       "stories",
       {Role::kLogits, Role::kProbabilities},
-      "p = softmax(logits ÷ temperature)"};
+      "lab.sampling.formula"};
 }
 
 }  // namespace headlight

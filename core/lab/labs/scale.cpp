@@ -136,8 +136,7 @@ void run_scale(LabRun& run) {
     run.result = before;
   }
   add_all(run, all, chosen);
-  Document& steps = run.result.in_steps;
-  if (steps.model.empty()) steps.config.d_head = static_cast<int>(kHeadWidths[chosen]);
+  run.show_in_steps([&](Config& c) { c.d_head = static_cast<int>(kHeadWidths[chosen]); });
 }
 
 }  // namespace

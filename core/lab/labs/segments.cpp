@@ -231,12 +231,12 @@ void run_segments(LabRun& run) {
     run.show();
   }
   add_segment_words(run, found);
-  Document& steps = run.result.in_steps;
-  if (!steps.model.empty()) return;
-  steps.config = next_token_config(steps.config);
-  steps.config.mixer = MixerKind::kAttention;
-  steps.config.positions = PositionKind::kTransformerXl;
-  steps.config.memory = static_cast<int>(run.whole("memory"));
+  run.show_in_steps([&](Config& c) {
+    c = next_token_config(c);
+    c.mixer = MixerKind::kAttention;
+    c.positions = PositionKind::kTransformerXl;
+    c.memory = static_cast<int>(run.whole("memory"));
+  });
 }
 
 }  // namespace

@@ -177,12 +177,37 @@ void add_outputs(LabRun& run, const Case& c, const std::vector<std::string>& nam
   }
 }
 
-void run_shuffle(LabRun& run) {
-  if (run.model()) throw Error(Message{"lab.error.random_model"});
+// What the lab sets in a recipe. Only attention can have every kind of positions.
+ConfigChange change_of(PositionKind kind, const Told& told) {
+  return [kind, told](Config& c) {
+    c = next_token_config(c);
+    c.form = told.form;
+    c.pool = PoolKind::kMean;
+    c.mixer = MixerKind::kAttention;
+    c.positions = kind;
+    c.mask = {};
+    c.mask.kind = told.mask;
+  };
+}
+
+// The same recipe for all, so that nothing else tells them apart.
+Document common_document(LabRun& run) {
+  std::vector<ConfigChange> changes;
+  for (const PositionKind kind : kKinds) {
+    for (const Told& told : kTold) changes.push_back(change_of(kind, told));
+  }
   Document own = run.document();
   own.tokenizer = TokenizerKind::kWords;
-  own.config = next_token_config(own.config);
-  run.read(own);
+  own.config = run.recipe_for(changes);
+  return own;
+}
+
+void run_shuffle(LabRun& run) {
+  if (run.model()) throw Error(Message{"lab.error.random_model"});
+  const Document own = common_document(run);
+  Document read = own;
+  read.config = changed(own.config, change_of(PositionKind::kNone, kTold[0]));
+  run.read(read);
   const std::vector<std::string> names = run.tokens(kShuffled);
   const std::vector<std::string>& all = run.trace().input().tokens;
   const std::vector<std::string> words(all.begin(), all.begin() + std::ssize(names));
@@ -195,11 +220,7 @@ void run_shuffle(LabRun& run) {
       run.tell(static_cast<double>(cases.size()) /
                static_cast<double>(kKinds.size() * kTold.size()));
       Document d = own;
-      d.config.form = kTold[told].form;
-      d.config.pool = PoolKind::kMean;
-      d.config.positions = kind;
-      d.config.mask = {};
-      d.config.mask.kind = kTold[told].mask;
+      d.config = changed(own.config, change_of(kind, kTold[told]));
       Case c{word_of(kind), told, {}, {}, {}};
       d.sentence = joined(words, as_it_was);
       c.before = rows_of(*run.run(d));

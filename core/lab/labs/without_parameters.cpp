@@ -247,18 +247,21 @@ void run_without_parameters(LabRun& run) {
   // The widest: a vector of d numbers has the first d of them.
   run.result.tensors.push_back(random_rows(run, tokens, kVectorWidths.back()));
   run.result.tensors.back().name = "random";
-  Config& config = run.result.in_steps.config;
-  run.result.in_steps.model.clear();  // basic attention has no weights to be learned
-  config.attention = AttentionKind::kBasic;
-  config.block = BlockKind::kAttention;
-  config.positions = PositionKind::kNone;
-  config.form = ModelForm::kTokens;
-  config.heads = config.layers = 1;
-  config.mask = {};
-  config.mask.kind = MaskKind::kNone;
-  config.scale = run.word("scale") == "on";
-  config.temperature = run.number("temperature");
-  if (random) config.d_model = static_cast<int>(run.whole("d"));
+  Document& steps = run.result.in_steps;
+  if (!steps.model.empty()) steps.tokenizer = TokenizerKind::kWords;
+  steps.model.clear();  // basic attention has no weights to be learned
+  run.show_in_steps([&](Config& c) {
+    c.attention = AttentionKind::kBasic;
+    c.block = BlockKind::kAttention;
+    c.positions = PositionKind::kNone;
+    c.form = ModelForm::kTokens;
+    c.heads = c.layers = 1;
+    c.mask = {};
+    c.mask.kind = MaskKind::kNone;
+    c.scale = run.word("scale") == "on";
+    c.temperature = run.number("temperature");
+    if (random) c.d_model = static_cast<int>(run.whole("d"));
+  });
 }
 
 }  // namespace

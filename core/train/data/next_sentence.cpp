@@ -81,7 +81,7 @@ class NextSentenceTask final : public Task {
               .vocabulary = all.vocabulary(),
               .context = context,
               .source_length = 0,
-              .classes = {"next", "other"},
+              .classes = {kNextSentenceClasses.begin(), kNextSentenceClasses.end()},
               .options = {{"context", context}},
               .hides = hidden > 0}),
         hidden_(hidden),

@@ -1,12 +1,18 @@
 // Next-sentence prediction on running text (Devlin et al. 2019).
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "core/train/data/text_source.h"
 
 namespace headlight {
 
 /// The fewest tokens of a row without [CLS]: two sentences and their [SEP]s.
 inline constexpr int kShortestPair = 8;
+
+/// Its classes as files name them: the second sentence follows the first, or is from elsewhere.
+inline constexpr std::array<std::string_view, 2> kNextSentenceClasses = {"next", "other"};
 
 /// Classification task "next-sentence": rows `first [SEP] second [SEP]`, and whether the second
 /// sentence follows the first one in the text. In half of them it does; in the others it is drawn

@@ -198,6 +198,73 @@ TEST_CASE("labs window: a model that a lab does not take leads to one that it ta
   CHECK(gui.state().labs.result);
 }
 
+TEST_CASE("labs window: from any bundled model the buttons of a refusal lead to numbers") {
+  for (const std::string& name : bundled_names()) {
+    CAPTURE(name);
+    Gui gui(bundled_document(name), {1440, 900});
+    gui.click("mode/labs");
+    for (const Lab& lab : all_labs()) {
+      if (lab.takes.empty()) continue;
+      CAPTURE(lab.id);
+      gui.push(DoEdit{SetDocument{bundled_document(name)}, ""});
+      gui.push(ShowLab{std::string(lab.id)});
+      gui.frame(2);
+      for (int refused = 0; refused < 2 && !gui.state().labs.problem.empty(); ++refused) {
+        CHECK_FALSE(gui.has("lab/again"));  // it would be refused again
+        gui.click("lab/take");
+        gui.shell().wait();
+        gui.frame(3);
+      }
+      CHECK_MESSAGE(gui.state().labs.problem.empty(), gui.state().labs.problem.id);
+      CHECK(gui.state().labs.result);
+    }
+  }
+}
+
+TEST_CASE("labs window: a refusal of the random model's own recipe has a button that mends it") {
+  struct Refused {
+    const char *lab, *button;
+    std::function<void(Document&)> change;
+  };
+  const std::vector<Refused> all = {
+      {"dictionary", "lab/take", [](Document& d) { d.config.mixer = MixerKind::kGru; }},
+      {"dictionary", "lab/unfuse", [](Document& d) { d.config.fused_attention = true; }},
+      {"sampling", "lab/take", [](Document& d) { d.config.form = ModelForm::kClasses; }},
+      {"heads", "lab/example", [](Document& d) { d.sentence = " "; }},
+      {"shuffle", "lab/example", [](Document& d) { d.sentence.clear(); }},
+      {"gradients", "lab/example", [](Document& d) { d.sentence = "cat"; }}};
+  for (const Refused& one : all) {
+    CAPTURE(one.lab);
+    CAPTURE(one.button);
+    Document document = small_document(2, 2, 16);
+    one.change(document);
+    document.labs.lab = one.lab;
+    Gui gui(document, {1440, 900});
+    gui.click("mode/labs");
+    gui.frame(2);
+    REQUIRE_FALSE(gui.state().labs.problem.empty());
+    CHECK_FALSE(gui.has("lab/again"));
+    gui.click(one.button);
+    gui.shell().wait();
+    gui.frame(3);
+    CHECK_MESSAGE(gui.state().labs.problem.empty(), gui.state().labs.problem.id);
+    CHECK(gui.state().labs.result);
+  }
+}
+
+TEST_CASE("labs window: a formula that has words has them in the window's language") {
+  Gui gui(lab_document(find_lab("cost")), {1440, 900});
+  gui.push(ChooseLanguage{Language::kChinese});
+  for (const char* lab : {"cost", "sampling", "dictionary", "pooling"}) {
+    CAPTURE(lab);
+    gui.push(ShowLab{lab});
+    gui.frame(2);
+    const std::string id = "lab." + std::string(lab) + ".formula";
+    CHECK(gui.shows(tr(Language::kChinese, id).substr(0, 6)));
+    CHECK(tr(Language::kChinese, id) != tr(Language::kEnglish, id));
+  }
+}
+
 TEST_CASE("labs window: one that is cancelled shows no numbers, and runs again on request") {
   Gui gui(lab_document(find_lab("scale")), {1440, 900});
   gui.click("mode/labs");

@@ -52,6 +52,27 @@ TEST_CASE("experts: the load stands beside the gate's weights, and a click choos
   CHECK(gui.state().session.picked->index[1] == 2);
 }
 
+TEST_CASE("experts: where not all have room, the load shows those that are heard most") {
+  Gui gui(with_experts(12, 2), {1440, 700});
+  gui.push(GoToStep{"blocks.0.mlp.gate_best"});
+  gui.frame(2);
+  const TensorView g = gui.tensor("blocks.0.mlp.gate_best");
+  std::vector<int> heard(12, 0);
+  for (std::int64_t t = 0; t < g.axes[1].size; ++t)
+    for (std::size_t e = 0; e < 12; ++e)
+      heard[e] += g.data[static_cast<std::size_t>(t) * 12 + e] > 0;
+  int least_shown = 1000, most_hidden = 0, shown = 0;
+  for (std::size_t e = 0; e < 12; ++e) {
+    const bool there = gui.has("load/" + std::to_string(e));
+    shown += there;
+    (there ? least_shown : most_hidden) =
+        there ? std::min(least_shown, heard[e]) : std::max(most_hidden, heard[e]);
+  }
+  CHECK(shown > 0);
+  CHECK(shown < 12);
+  CHECK(least_shown >= most_hidden);
+}
+
 TEST_CASE("experts: buttons choose whose page it is, also beyond the number of heads") {
   Gui gui(with_experts(6, 2), {1920, 1080});
   gui.push(GoToStep{"blocks.0.mlp.expert_pre"});

@@ -65,7 +65,8 @@ TEST_CASE("train next sentence: a run in the window learns pairs, and its model 
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
     gui.push(ChooseLanguage{language});
     gui.frame(2);
-    CHECK(gui.shows("other"));
+    CHECK(gui.shows(tr(language, "class.other")));
+    CHECK(gui.shows("other") == (language == Language::kEnglish));
     CHECK(gui.drawn().cut_texts().empty());
   }
   gui.push(ChooseLanguage{Language::kEnglish});
