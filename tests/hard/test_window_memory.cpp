@@ -114,7 +114,7 @@ std::vector<Wish> wishes(const std::string& model) {
       {"train",
        {ShowMode{Mode::kTrain}, PlayRun{true, 3}},
        [](const AppState& s) { return s.train.run.status.step == 3; },
-       kSurvives,
+       kMost,  // its thread may just have taken what a frame needs
        {StartRun{}, PlayRun{true, 3}}},
       {"type",
        {DoEdit{SetSentence{words}, ""}},
