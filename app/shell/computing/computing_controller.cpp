@@ -6,6 +6,7 @@
 #include "app/workers/gpu.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/run/row_around.h"
 #include "core/text/number_words.h"
 #include "core/text/unknown_words.h"
 #include "core/train/model_recipe.h"
@@ -17,11 +18,27 @@ namespace {
 constexpr double kRunAtOnceBytes = 24e6;
 constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
 
+// "[CLS] and [SEP]"
+Message named_around(const std::vector<std::string>& names) {
+  if (names.size() == 1) return Message::of(names[0]);
+  std::string first = names[0];
+  for (std::size_t i = 1; i + 1 < names.size(); ++i) first += ", " + names[i];
+  return Message{"notice.around.and", {{"first", first}, {"last", names.back()}}};
+}
+
 // Which tokens of a long text were read, and who set the limit.
-const char* cut_notice(const RunResult& result) {
-  if (result.skipped > 0)
-    return result.limit_of_model ? "notice.cut_by_model.last" : "notice.cut.last";
-  return result.limit_of_model ? "notice.cut_by_model" : "notice.cut";
+Message cut_notice(const RunResult& result, const Document& doc) {
+  std::string id = result.limit_of_model ? "notice.cut_by_model" : "notice.cut";
+  if (result.skipped > 0) id += ".last";
+  const CutRow row = cut_row(*result.trace, result.model.get(), doc, result.tokens_in_sentence);
+  if (row.around.empty())
+    return Message{id, {{"tokens", count_text(row.own)}, {"limit", count_text(result.limit)}}};
+  return Message{id + ".around",
+                 {{"tokens", count_text(row.all())},
+                  {"own", count_text(row.own)},
+                  {"limit", count_text(row.read())},
+                  {"positions", count_text(row.positions)}}}
+      .with(named_around(row.around));
 }
 
 // What cannot be built is refused before it takes anything.
@@ -229,9 +246,7 @@ void ComputingController::take(FinishedRun run) {
     run_notice_ = result.note;
     if (d.cut) {
       ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
-      run_notice_ = Message{cut_notice(result),
-                            {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
-                             {"limit", count_text(result.limit)}}};
+      run_notice_ = too_long;
     }
   } else if (!result.empty) {
     run_notice_.id = d.trace ? "notice.still_shown" : "notice.problem";
@@ -241,6 +256,7 @@ void ComputingController::take(FinishedRun run) {
     }
   }
   if (!run_notice_.empty())
+  const Message too_long = result.trace && result.cut ? cut_notice(result, d.asked) : Message();
     notify(problem ? NoticeKind::kError : NoticeKind::kWarning, run_notice_, std::move(ways),
            problem ? NoticeLife::kStays : NoticeLife::kPasses);
   news_ = true;
