@@ -29,8 +29,9 @@ std::size_t longest_target(const Model& model, const Document& doc) {
 }
 
 // The ids of a text, and what the model does not know of it.
-std::vector<int> read_words(const Vocabulary& vocabulary, std::string_view text, Tokenizer* cutter,
+std::vector<int> read_words(const Vocabulary& vocabulary, std::string_view words, Tokenizer* cutter,
                             RunResult& result) {
+  const std::string text = as_ids(vocabulary, words);
   const auto find_unknown = [&] {
     for (std::string& token : unknown_tokens(vocabulary, text, cutter))
       result.unknown.push_back(std::move(token));
@@ -107,7 +108,6 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
   return shape;
 }
 
-// The most tokens that are run at once: a segment of a model with memory, else all.
 // Of a model without a head, whose last step is no prediction.
 std::shared_ptr<const Program> without_head(const Program& program) {
   auto changed = std::make_shared<Program>(program);
@@ -120,6 +120,7 @@ std::shared_ptr<const Program> without_head(const Program& program) {
   return changed;
 }
 
+// The most tokens that are run at once: a segment of a model with memory, else all.
 std::size_t longest_row(const Document& doc, const Config& config, const Model* model,
                         const RunInput& input) {
   if (config.memory == 0) return input.ids.size();

@@ -158,6 +158,17 @@ TEST_CASE("flow: heads that do not divide the width: said in words, the last run
   CHECK_FALSE(gui.notices_say("does not divide"));
   CHECK(numbers(gui, "blocks.0.attn.pattern") == before);
   CHECK(inconsistency(gui.state()) == "");
+  // Either number that the message names is one click away.
+  for (const int heads : {2, 4}) {
+    Config three = gui.config();
+    three.heads = 3;
+    gui.push(DoEdit{SetConfig{three}, ""});
+    gui.frame(2);
+    gui.click("notice/heads_" + std::to_string(heads));
+    gui.frame(2);
+    CHECK(gui.config().heads == heads);
+    CHECK(gui.state().derived.problem == "");
+  }
 }
 
 TEST_CASE("flow: while the heads do not divide the width, the window still works") {

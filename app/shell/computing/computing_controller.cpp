@@ -168,6 +168,15 @@ std::string small_letters(std::string text) {
   return text;
 }
 
+// A few rows of its table, where words mean nothing to a model.
+std::string some_ids(const Model& model) {
+  constexpr int kShown = 5;
+  std::string ids;
+  for (int i = 1; i <= kShown; ++i)
+    ids += (i > 1 ? " " : "") + std::to_string(i * model.vocabulary->size() / (kShown + 1));
+  return ids;
+}
+
 // What a person can do about words that a model does not know.
 std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& result) {
   const Model& model = *result.model;
@@ -179,11 +188,27 @@ std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& 
   if (unknown.size() < kMostUnknown && std::all_of(unknown.begin(), unknown.end(), known_small))
     ways.push_back(
         {"small", Message{"way.small"}, DoEdit{SetSentence{small_letters(document.sentence)}, ""}});
+  if (has_ids_alone(model))
+    ways.push_back({"ids", Message{"way.ids"}, DoEdit{SetSentence{some_ids(model)}, ""}});
   ways.push_back({"sandbox", Message{"way.sandbox"}, ChooseModel{}});
   const std::string example = example_sentence(model);
   if (!example.empty() && example != document.sentence)
     ways.push_back({"example", Message{"way.example"}, DoEdit{SetSentence{example}, ""}});
   return ways;
+}
+
+// Heads that the width divides into; the message names them.
+void add_ways_with_heads(const Config& asked, const Message& problem, std::vector<WayOn>& ways) {
+  constexpr std::string_view kHeads = "error.heads_do_not_divide";
+  if (!problem.id.starts_with(kHeads)) return;
+  for (const MessageSlot& slot : problem.slots) {
+    const bool fits = slot.name == "below" || (slot.name == "above" && problem.id != kHeads);
+    if (!fits) continue;
+    Config config = asked;
+    config.heads = std::stoi(slot.value);
+    const Message label{config.heads == 1 ? "way.heads.one" : "way.heads", {{"n", slot.value}}};
+    ways.push_back({"heads_" + slot.value, label, DoEdit{SetConfig{config}, ""}});
+  }
 }
 
 // A mask that does not fit the sentence or the model can go, and fused attention what does not go
@@ -233,7 +258,9 @@ void ComputingController::take(FinishedRun run) {
     ways = {
         {"example", Message{"way.example"}, DoEdit{SetSentence{std::string(kNumberSentence)}, ""}}};
   const bool problem = !result.trace && !result.empty;
+  const Message too_long = result.trace && result.cut ? cut_notice(result, d.asked) : Message();
   if (problem) add_ways_with_masks(derived_.asked.config, result.message.id, ways);
+  if (problem) add_ways_with_heads(derived_.asked.config, result.message, ways);
   if (result.trace) {
     d.trace = std::move(result.trace);
     d.heads = std::move(run.heads);
@@ -256,7 +283,6 @@ void ComputingController::take(FinishedRun run) {
     }
   }
   if (!run_notice_.empty())
-  const Message too_long = result.trace && result.cut ? cut_notice(result, d.asked) : Message();
     notify(problem ? NoticeKind::kError : NoticeKind::kWarning, run_notice_, std::move(ways),
            problem ? NoticeLife::kStays : NoticeLife::kPasses);
   news_ = true;

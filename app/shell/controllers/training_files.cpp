@@ -224,13 +224,17 @@ void TrainingController::tell_left_runs(std::vector<std::string> folders,
   }
   if (folders.empty()) return;
   const bool single = folders.size() == 1;
+  std::vector<WayOn> ways = {{"runs", Message{"way.runs"}, DoCommand{kRuns}}};
+  if (single)
+    ways = {{"open", Message{"way.open_run"}, ChooseModel{folders[0]}},
+            {"resume", Message{"way.resume_run"}, ResumeRun{folders[0]}}};
   notify(NoticeKind::kInfo,
          Message{single ? "train.kept_at_end" : "train.kept_several",
                  {{"n", std::to_string(folders.size())},
                   {"path", single ? folders[0] : options_.folders.runs},
                   {"most", std::to_string(kMaxLeftRuns)},
                   {"size", bytes_text(double(kMaxLeftBytes))}}},
-         {}, NoticeLife::kOutlives);
+         std::move(ways), NoticeLife::kOutlives);
 }
 
 }  // namespace headlight
