@@ -19,8 +19,8 @@ struct RunPlaces {
 /// kind, the newest first. What cannot be opened is listed with the reason; never throws.
 std::vector<SavedRun> find_saved_runs(const RunPlaces&);
 
-/// What the config of a model's folder says, of this program's or another's. Throws Error that names
-/// what is wrong.
+/// What the config of a model's folder says, of this program's or another's. Throws Error that
+/// names what is wrong.
 ModelFile model_file_of(const std::string& folder);
 
 /// The new folder. Throws Error for what is no name of a folder, is taken, or cannot be done.
