@@ -5,8 +5,27 @@
 #include "app/cli/options.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/run/row_around.h"
 
 namespace headlight {
+namespace {
+
+// All tokens of the row, with those that the model's tokenizer puts there.
+std::string too_long(const RunResult& result, const Document& doc) {
+  const CutRow row = cut_row(*result.trace, result.model.get(), doc, result.tokens_in_sentence);
+  const std::vector<std::string>& around = row.around;
+  std::string text = "the sentence has " + count_text(row.all()) + " tokens";
+  for (std::size_t i = 0; i < around.size(); ++i)
+    text += (i == 0 ? " with " : i + 1 < around.size() ? ", " : " and ") + around[i];
+  if (result.limit_of_model)
+    return text + ", but the model has learned " +
+           count_text(around.empty() ? result.limit : row.positions) +
+           " positions. Give a shorter sentence, or choose another model";
+  return text + ", over the limit of " + count_text(doc.max_tokens) +
+         ": attention keeps a number for every pair of tokens. Raise it with --max-tokens N";
+}
+
+}  // namespace
 
 std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Document& doc,
                                           bool gradients) {
@@ -24,18 +43,7 @@ std::shared_ptr<const Trace> run_or_throw(Runner& runner, Backend& backend, cons
     if (result.is_usage) throw UsageError(result.message);
     throw Error(result.message);
   }
-  if (result.cut && result.limit_of_model) {
-    throw UsageError("the sentence has " +
-                     count_text(static_cast<long long>(result.tokens_in_sentence)) +
-                     " tokens, but the model has learned " + count_text(result.limit) +
-                     " positions. Give a shorter sentence, or choose another model");
-  }
-  if (result.cut) {
-    throw UsageError(
-        "the sentence has " + count_text(static_cast<long long>(result.tokens_in_sentence)) +
-        " tokens, over the limit of " + count_text(doc.max_tokens) +
-        ": attention keeps a number for every pair of tokens. Raise it with --max-tokens N");
-  }
+  if (result.cut) throw UsageError(too_long(result, doc));
   if (!result.note.empty())
     std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, result.note).c_str());
   return result.trace;

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
+#include "core/model/lacks_head.h"
 #include "core/model/row_ids.h"
 #include "core/text/number_words.h"
 
@@ -48,6 +49,7 @@ Message not_next_token(const Model& model) {
   const char* does = c.numbers                         ? "model.does.numbers"
                      : c.form == ModelForm::kClasses   ? "model.does.classes"
                      : c.form == ModelForm::kTranslate ? "model.does.rows"
+                     : lacks_head(model)               ? "model.does.no_head"
                                                        : "model.does.masked";
   Message what{does, {{"mask", std::string(mask_name(&model))}}};
   return Message{"model.not_next_token", {{"name", model.name}}}.with(std::move(what));

@@ -6,6 +6,8 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
+#include "core/model/ids_text.h"
+#include "core/model/lacks_head.h"
 #include "core/run/large/grown_run.h"
 #include "core/run/large/layers_again.h"
 #include "core/run/model_input.h"
@@ -27,8 +29,9 @@ std::size_t longest_target(const Model& model, const Document& doc) {
 }
 
 // The ids of a text, and what the model does not know of it.
-std::vector<int> read_words(const Vocabulary& vocabulary, std::string_view text, Tokenizer* cutter,
+std::vector<int> read_words(const Vocabulary& vocabulary, std::string_view words, Tokenizer* cutter,
                             RunResult& result) {
+  const std::string text = as_ids(vocabulary, words);
   const auto find_unknown = [&] {
     for (std::string& token : unknown_tokens(vocabulary, text, cutter))
       result.unknown.push_back(std::move(token));
@@ -108,6 +111,18 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
   return shape;
+}
+
+// Of a model without a head, whose last step is no prediction.
+std::shared_ptr<const Program> without_head(const Program& program) {
+  auto changed = std::make_shared<Program>(program);
+  for (Step& step : changed->steps) {
+    if (step.tensor != program.probabilities || step.backward) continue;
+    step.row.title = "step.probabilities.no_head";
+    step.row.forward.sentence = "step.probabilities.words.no_head";
+    step.row.paragraphs = {"words.probabilities.no_head", "words.probabilities.row.no_head"};
+  }
+  return changed;
 }
 
 // The most tokens that are run at once: a segment of a model with memory, else all.
@@ -394,7 +409,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   const SegmentMemory* memory = read_segments(doc, config, input, result, backend);
   RunShape shape = shape_for(model, input, input.ids.size(), config);
   if (memory) shape.memory = memory->rows;
-  const auto program = program_for(config, shape, gradients);
+  auto program = program_for(config, shape, gradients);
+  if (model && lacks_head(*model)) program = without_head(*program);
   ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
   if (!gradients) result.rows_taken = rows_to_take(*program, input, model, backend);
   const bool drops = drops_layers(*program, backend, gradients);

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
+#include "core/model/ids_text.h"
 #include "core/run/model_input.h"
 #include "core/text/word_pieces.h"
 
@@ -19,8 +20,8 @@ Tokenizer& cutter(TokenizerKind kind, std::optional<Tokenizer>& kept, std::strin
 // Of a part of the sentence, with places in all of it.
 std::vector<PlacedToken> placed(std::string_view part, const std::string& sentence,
                                 const Vocabulary& vocabulary, std::optional<Tokenizer>& kept) {
-  std::vector<PlacedToken> tokens =
-      vocabulary.encode_placed(part, &cutter(vocabulary.tokenizer_kind(), kept));
+  std::vector<PlacedToken> tokens = vocabulary.encode_placed(
+      as_ids(vocabulary, part), &cutter(vocabulary.tokenizer_kind(), kept));
   const auto before = static_cast<std::size_t>(part.data() - sentence.data());
   for (PlacedToken& token : tokens) {
     token.begin += before;

@@ -18,6 +18,16 @@ namespace {
 constexpr std::int64_t kSteps = 300, kWarmup = 20, kBatch = 8;
 constexpr double kRateOfNew = 0.1;
 
+// The tokenizer of a model from elsewhere is as its files say: nothing can be added.
+std::shared_ptr<const Vocabulary> with_token(const Model& model,
+                                             std::shared_ptr<const Vocabulary> all,
+                                             Special special) {
+  if (all->pieces() && !all->id_of(special))
+    throw UsageError(Message{"train.from_no_special",
+                             {{"name", model.name}, {"special", std::string(to_string(special))}}});
+  return with_special(std::move(all), special);
+}
+
 bool says_tokens(Role role) { return role == Role::kUnembedding || role == Role::kUnembeddingBias; }
 
 // Of a classifier: does it judge rows, so that another model's weights would mean nothing there?
@@ -144,9 +154,9 @@ Config pair_judge_on(const Config& model, const std::string& name, bool hidden,
 std::shared_ptr<const Vocabulary> vocabulary_on(const Model& model, OwnData data,
                                                 const TextOptions& options) {
   if (!judges_rows(data, options)) return model.vocabulary;
-  std::shared_ptr<const Vocabulary> all = with_special(model.vocabulary, Special::kPad);
-  if (options.next_sentence) all = with_special(std::move(all), Special::kSeparator);
-  return options.masked > 0 ? with_special(std::move(all), Special::kMask) : all;
+  auto all = with_token(model, model.vocabulary, Special::kPad);
+  if (options.next_sentence) all = with_token(model, std::move(all), Special::kSeparator);
+  return options.masked > 0 ? with_token(model, std::move(all), Special::kMask) : all;
 }
 
 std::vector<Tensor> classifier_weights(const Model& model, const Config& config,

@@ -190,14 +190,17 @@ TEST_CASE("config: rotary positions need pairs of features, and only they do") {
 TEST_CASE("config: heads that do not divide the width are answered with those that do") {
   CHECK(refusal({}).empty());
   CHECK(refusal(narrow(12, 3)).empty());
-  CHECK(refusal(narrow(10, 3)) ==
-        "width 10 does not divide into 3 heads; choose 2 or 5 heads, or set d_head");
-  CHECK(refusal(narrow(64, 6)) ==
-        "width 64 does not divide into 6 heads; choose 4 or 8 heads, or set d_head");
-  CHECK(refusal(narrow(7, 3)) ==
-        "width 7 does not divide into 3 heads; choose 1 or 7 heads, or set d_head");
+  CHECK(
+      refusal(narrow(10, 3)) ==
+      "width 10 does not divide into 3 heads; choose 2 or 5 heads, or set the head width (d_head)");
+  CHECK(
+      refusal(narrow(64, 6)) ==
+      "width 64 does not divide into 6 heads; choose 4 or 8 heads, or set the head width (d_head)");
+  CHECK(
+      refusal(narrow(7, 3)) ==
+      "width 7 does not divide into 3 heads; choose 1 or 7 heads, or set the head width (d_head)");
   CHECK(refusal(narrow(4, 9)) ==
-        "width 4 does not divide into 9 heads; choose 4 heads, or set d_head");
+        "width 4 does not divide into 9 heads; choose 4 heads, or set the head width (d_head)");
   Config c = narrow(10, 3);
   c.d_head = 4;
   CHECK(refusal(c).empty());

@@ -1,6 +1,7 @@
 // The model's settings, and undo after each kind of edit.
 #include <cmath>
 
+#include "app/ui/kit/whole_field.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -63,6 +64,34 @@ TEST_CASE("flow: the kinds of today's language models are chosen") {
   CHECK(gui.tensor("blocks.0.attn.k").axes[1].size == 1);
   CHECK(gui.tensor("blocks.0.attn.q").axes[1].size == 4);
   CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("flow: what is no whole number changes nothing, commas between thousands are read") {
+  Gui gui(small_document(2, 2, 8));
+  open_settings(gui);
+  const auto type = [&](const std::string& field, std::string_view text) {
+    set(gui, field);
+    gui.edit_key({ImGuiKey_A, true});
+    gui.type(text);
+    gui.edit_key({ImGuiKey_Enter});
+    gui.frame(2);
+  };
+  for (const char* text : {"1,5", "3.5", "1 5", "1,50", "1,0000"}) {
+    CAPTURE(text);
+    type("model/layers", text);
+    CHECK(gui.config().layers == 2);
+  }
+  const std::uint64_t seed = gui.config().seed;
+  type("model/seed", "7,5");
+  CHECK(gui.config().seed == seed);
+  type("model/max_tokens", "1,500");
+  CHECK(gui.document().max_tokens == 1500);
+  CHECK(typed_whole("1,024") == 1024u);
+  CHECK(typed_whole("12,345,678") == 12345678u);
+  for (const char* text : {"", "1,02", "1024,000", ",123", "1.024", "-1", "1,0x4"}) {
+    CAPTURE(text);
+    CHECK_FALSE(typed_whole(text));
+  }
 }
 
 TEST_CASE("flow: a number that is typed") {
@@ -129,6 +158,17 @@ TEST_CASE("flow: heads that do not divide the width: said in words, the last run
   CHECK_FALSE(gui.notices_say("does not divide"));
   CHECK(numbers(gui, "blocks.0.attn.pattern") == before);
   CHECK(inconsistency(gui.state()) == "");
+  // Either number that the message names is one click away.
+  for (const int heads : {2, 4}) {
+    Config three = gui.config();
+    three.heads = 3;
+    gui.push(DoEdit{SetConfig{three}, ""});
+    gui.frame(2);
+    gui.click("notice/heads_" + std::to_string(heads));
+    gui.frame(2);
+    CHECK(gui.config().heads == heads);
+    CHECK(gui.state().derived.problem == "");
+  }
 }
 
 TEST_CASE("flow: while the heads do not divide the width, the window still works") {

@@ -238,7 +238,8 @@ TEST_CASE("messages: the same problem in either language") {
     FAIL("3 heads do not divide a width of 10");
   } catch (const Error& error) {
     CHECK(std::string(error.what()) ==
-          "width 10 does not divide into 3 heads; choose 2 or 5 heads, or set d_head");
+          "width 10 does not divide into 3 heads; choose 2 or 5 heads, or set the head width "
+          "(d_head)");
     CHECK(say(Language::kChinese, error.message()) ==
           "宽度 10 无法平均分给 3 个头；请改用 2 或 5 个头，或者指定头的维度 d_head");
     const Message around = Message{"notice.still_shown"}.with(error.message());

@@ -20,6 +20,7 @@
 #include "core/run/runner.h"
 #include "core/train/model_recipe.h"
 #include "core/view/pane_layout.h"
+#include "tests/model/worded_folder.h"
 #include "tests/support/error_text.h"
 
 namespace headlight {
@@ -277,6 +278,11 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
   const auto masked = load_model("bundled:masked");
   document.config = masked->file.config;
   check_all(*Runner().run(document, *make_reference_backend(), masked, true).trace);
+  // And where nothing is predicted.
+  const auto bare = load_model(reference_folder("bert-bare"));
+  document.sentence = "5 7 9 11";
+  document.config = bare->file.config;
+  check_all(*Runner().run(document, *make_reference_backend(), bare, true).trace);
   for (const Document& other : other_documents()) {
     CAPTURE(word(other.config.positions));
     CAPTURE(word(other.config.mixer));

@@ -6,6 +6,7 @@
 #include "app/workers/gpu.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/run/row_around.h"
 #include "core/text/number_words.h"
 #include "core/text/unknown_words.h"
 #include "core/train/model_recipe.h"
@@ -17,11 +18,27 @@ namespace {
 constexpr double kRunAtOnceBytes = 24e6;
 constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
 
+// "[CLS] and [SEP]"
+Message named_around(const std::vector<std::string>& names) {
+  if (names.size() == 1) return Message::of(names[0]);
+  std::string first = names[0];
+  for (std::size_t i = 1; i + 1 < names.size(); ++i) first += ", " + names[i];
+  return Message{"notice.around.and", {{"first", first}, {"last", names.back()}}};
+}
+
 // Which tokens of a long text were read, and who set the limit.
-const char* cut_notice(const RunResult& result) {
-  if (result.skipped > 0)
-    return result.limit_of_model ? "notice.cut_by_model.last" : "notice.cut.last";
-  return result.limit_of_model ? "notice.cut_by_model" : "notice.cut";
+Message cut_notice(const RunResult& result, const Document& doc) {
+  std::string id = result.limit_of_model ? "notice.cut_by_model" : "notice.cut";
+  if (result.skipped > 0) id += ".last";
+  const CutRow row = cut_row(*result.trace, result.model.get(), doc, result.tokens_in_sentence);
+  if (row.around.empty())
+    return Message{id, {{"tokens", count_text(row.own)}, {"limit", count_text(result.limit)}}};
+  return Message{id + ".around",
+                 {{"tokens", count_text(row.all())},
+                  {"own", count_text(row.own)},
+                  {"limit", count_text(row.read())},
+                  {"positions", count_text(row.positions)}}}
+      .with(named_around(row.around));
 }
 
 // What cannot be built is refused before it takes anything.
@@ -151,6 +168,15 @@ std::string small_letters(std::string text) {
   return text;
 }
 
+// A few rows of its table, where words mean nothing to a model.
+std::string some_ids(const Model& model) {
+  constexpr int kShown = 5;
+  std::string ids;
+  for (int i = 1; i <= kShown; ++i)
+    ids += (i > 1 ? " " : "") + std::to_string(i * model.vocabulary->size() / (kShown + 1));
+  return ids;
+}
+
 // What a person can do about words that a model does not know.
 std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& result) {
   const Model& model = *result.model;
@@ -162,11 +188,27 @@ std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& 
   if (unknown.size() < kMostUnknown && std::all_of(unknown.begin(), unknown.end(), known_small))
     ways.push_back(
         {"small", Message{"way.small"}, DoEdit{SetSentence{small_letters(document.sentence)}, ""}});
+  if (has_ids_alone(model))
+    ways.push_back({"ids", Message{"way.ids"}, DoEdit{SetSentence{some_ids(model)}, ""}});
   ways.push_back({"sandbox", Message{"way.sandbox"}, ChooseModel{}});
   const std::string example = example_sentence(model);
   if (!example.empty() && example != document.sentence)
     ways.push_back({"example", Message{"way.example"}, DoEdit{SetSentence{example}, ""}});
   return ways;
+}
+
+// Heads that the width divides into; the message names them.
+void add_ways_with_heads(const Config& asked, const Message& problem, std::vector<WayOn>& ways) {
+  constexpr std::string_view kHeads = "error.heads_do_not_divide";
+  if (!problem.id.starts_with(kHeads)) return;
+  for (const MessageSlot& slot : problem.slots) {
+    const bool fits = slot.name == "below" || (slot.name == "above" && problem.id != kHeads);
+    if (!fits) continue;
+    Config config = asked;
+    config.heads = std::stoi(slot.value);
+    const Message label{config.heads == 1 ? "way.heads.one" : "way.heads", {{"n", slot.value}}};
+    ways.push_back({"heads_" + slot.value, label, DoEdit{SetConfig{config}, ""}});
+  }
 }
 
 // A mask that does not fit the sentence or the model can go, and fused attention what does not go
@@ -216,7 +258,9 @@ void ComputingController::take(FinishedRun run) {
     ways = {
         {"example", Message{"way.example"}, DoEdit{SetSentence{std::string(kNumberSentence)}, ""}}};
   const bool problem = !result.trace && !result.empty;
+  const Message too_long = result.trace && result.cut ? cut_notice(result, d.asked) : Message();
   if (problem) add_ways_with_masks(derived_.asked.config, result.message.id, ways);
+  if (problem) add_ways_with_heads(derived_.asked.config, result.message, ways);
   if (result.trace) {
     d.trace = std::move(result.trace);
     d.heads = std::move(run.heads);
@@ -229,9 +273,7 @@ void ComputingController::take(FinishedRun run) {
     run_notice_ = result.note;
     if (d.cut) {
       ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
-      run_notice_ = Message{cut_notice(result),
-                            {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
-                             {"limit", count_text(result.limit)}}};
+      run_notice_ = too_long;
     }
   } else if (!result.empty) {
     run_notice_.id = d.trace ? "notice.still_shown" : "notice.problem";

@@ -6,9 +6,10 @@
 
 #include "app/shell/controllers/training_controller.h"
 #include "app/shell/dropped_file.h"
+#include "app/shell/runs/saved_runs.h"
 #include "core/base/error.h"
-#include "core/io/atomic_file.h"
-#include "core/model/model_file.h"
+#include "core/model/folders/folder.h"
+#include "core/text/pieces/piece_tokenizer.h"
 #include "core/train/fine_tuning.h"
 #include "core/train/model_recipe.h"
 
@@ -23,6 +24,18 @@ void check_base(const RunPlan& plan, const std::string& ref, bool fills) {
   throw UsageError(Message{"train.base.not_masked",
                            {{"name", bundled ? ref.substr(kBundledRef.size())
                                              : std::filesystem::path(ref).filename().string()}}});
+}
+
+// Of another program's folder: what is learned is a text, so something has to cut it, and nothing
+// can be added to that.
+void check_tokenizer(const RunPlan& plan, const std::string& folder) {
+  Model model;
+  model.name = std::filesystem::path(folder).filename().string();
+  if (!PieceTokenizer::is_in(folder))
+    throw UsageError(Message{"train.base.ids_alone", {{"name", model.name}}});
+  model.vocabulary = std::make_shared<const Vocabulary>(
+      Vocabulary::of_pieces(std::make_shared<const PieceTokenizer>(PieceTokenizer::open(folder))));
+  (void)vocabulary_on(model, plan.data, plan.text_options);
 }
 
 }  // namespace
@@ -97,10 +110,11 @@ void TrainingController::on(const StartFrom& a) {
       check_base(plan, a.ref, false);
       return on(PlanRun{tuning_plan(plan, a.ref, recipe.config, learned_context(recipe))});
     }
-    constexpr std::size_t kMost = 1u << 20;
-    const ModelFile file = parse_model(read_file(a.ref + "/config.json", kMost));
+    const ModelFile file = model_file_of(a.ref);
     check_base(plan, a.ref, file.kind == "masked");
-    on(PlanRun{tuning_plan(plan, a.ref, file.config, file.context)});
+    const RunPlan tuned = tuning_plan(plan, a.ref, file.config, file.context);
+    if (is_foreign_folder(a.ref)) check_tokenizer(plan, a.ref);
+    on(PlanRun{tuned});
   } catch (const Error& error) {
     notify(NoticeKind::kError, error.message());
   }
@@ -210,13 +224,17 @@ void TrainingController::tell_left_runs(std::vector<std::string> folders,
   }
   if (folders.empty()) return;
   const bool single = folders.size() == 1;
+  std::vector<WayOn> ways = {{"runs", Message{"way.runs"}, DoCommand{kRuns}}};
+  if (single)
+    ways = {{"open", Message{"way.open_run"}, ChooseModel{folders[0]}},
+            {"resume", Message{"way.resume_run"}, ResumeRun{folders[0]}}};
   notify(NoticeKind::kInfo,
          Message{single ? "train.kept_at_end" : "train.kept_several",
                  {{"n", std::to_string(folders.size())},
                   {"path", single ? folders[0] : options_.folders.runs},
                   {"most", std::to_string(kMaxLeftRuns)},
                   {"size", bytes_text(double(kMaxLeftBytes))}}},
-         {}, NoticeLife::kOutlives);
+         std::move(ways), NoticeLife::kOutlives);
 }
 
 }  // namespace headlight

@@ -12,6 +12,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 #include "core/model/checkpoint.h"
+#include "core/model/folders/folder.h"
 #include "core/train/run_settings.h"
 
 namespace headlight {
@@ -37,15 +38,24 @@ double size_of_files(const fs::path& folder) {
   return bytes;
 }
 
+// Of another program, which keeps no run beside a model.
+void read_foreign(SavedRun& run) {
+  const ModelFolder folder(run.path);
+  run.task = folder.file().task;
+  run.model_kind = folder.file().kind;
+  if (run.bytes <= kReadWhole) (void)folder.load();
+}
+
 void read_model(SavedRun& run) {
   const fs::path folder(run.path);
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) throw Error(Message{"runs.gone"});
+  if (is_foreign_folder(folder)) return read_foreign(run);
   ModelFile model;
   if (run.bytes <= kReadWhole || !fs::exists(folder / "config.json", ignored)) {
     model = load_checkpoint(folder, true).model;
   } else {
-    model = parse_model(read_file(folder / "config.json", kMaxRunText));
+    model = model_file_of(run.path);
   }
   run.task = model.task;
   run.model_kind = model.kind;
@@ -146,6 +156,11 @@ std::vector<SavedRun> find_saved_runs(const RunPlaces& places) {
     return a.kind != b.kind ? a.kind < b.kind : a.written > b.written;
   });
   return runs;
+}
+
+ModelFile model_file_of(const std::string& folder) {
+  if (is_foreign_folder(folder)) return ModelFolder(folder).file();
+  return parse_model(read_file(fs::path(folder) / "config.json", kMaxRunText));
 }
 
 std::string rename_run(const std::string& folder, const std::string& name) {

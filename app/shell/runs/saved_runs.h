@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/ui/state/saved_runs.h"
+#include "core/model/model_file.h"
 
 namespace headlight {
 
@@ -17,6 +18,10 @@ struct RunPlaces {
 /// Reads all of it, each model as a whole where it is not large: seconds, in the background. By
 /// kind, the newest first. What cannot be opened is listed with the reason; never throws.
 std::vector<SavedRun> find_saved_runs(const RunPlaces&);
+
+/// What the config of a model's folder says, of this program's or another's. Throws Error that
+/// names what is wrong.
+ModelFile model_file_of(const std::string& folder);
 
 /// The new folder. Throws Error for what is no name of a folder, is taken, or cannot be done.
 std::string rename_run(const std::string& folder, const std::string& name);

@@ -9,6 +9,7 @@
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
+#include "core/text/pieces/piece_tokenizer.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -179,6 +180,66 @@ void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
                           kMaxWidth, c.d_model);
 }
 
+// By which of the known ways a tokenizer from elsewhere cuts; its tokenizer.json says so.
+std::string_view kind_of_pieces(const PieceTokenizer& pieces) {
+  const std::string& json = pieces.to_tokenizer_json();
+  for (const std::string_view kind : {"WordPiece", "Unigram", "WordLevel"}) {
+    if (json.find("\"type\":\"" + std::string(kind) + "\"") != json.npos) return kind;
+  }
+  return "BPE";
+}
+
+// What the tokens of a loaded model are, where the random model has no such tokens.
+std::string own_tokens(const Model& model, const Ui& ui) {
+  const Vocabulary& vocabulary = *model.vocabulary;
+  if (has_ids_alone(model)) return std::string(ui.tr("model.tokens.ids"));
+  if (const PieceTokenizer* pieces = vocabulary.pieces())
+    return ui.tr("model.tokens.pieces", {{"kind", std::string(kind_of_pieces(*pieces))}});
+  switch (vocabulary.cut()) {
+    case TextCut::kBpe:
+      return std::string(ui.tr("train.cut.bpe"));
+    case TextCut::kWordPiece:
+      return std::string(ui.tr("train.cut.wordpiece"));
+    case TextCut::kNumbers:
+      return std::string(ui.tr("model.tokens.numbers"));
+    default:
+      return {};
+  }
+}
+
+void tokenizer_settings(const AppState& state, Ui& ui, Form& form) {
+  form.label(ui.tr("model.tokenizer"));
+  const Rect r = form.field(0);
+  const bool trained = !state.document().model.empty();
+  const Model* model = trained ? state.derived.model.get() : nullptr;
+  const std::string own = model ? own_tokens(*model, ui) : std::string();
+  if (!own.empty()) {
+    ui.text(ui.fonts.control, {r.x0, form.y + ui.px(6)}, ui.theme.text, own,
+            form.width - form.label_width() - ui.px(40));
+    form.next();
+    return;
+  }
+  const TokenizerKind shown =
+      model ? model->vocabulary->tokenizer_kind() : state.document().tokenizer;
+  const Choices tokenizers = tokenizer_choices(ui);
+  const int kind = ui.segmented("model/tokenizer", tokenizers.labels, static_cast<int>(shown),
+                                r.min(), r.height(), tokenizers.ids, !trained, form.fixed);
+  if (kind >= 0) ui.push(DoEdit{SetTokenizer{static_cast<TokenizerKind>(kind)}, ""});
+  form.next();
+}
+
+// A model may have learned fewer positions than the limit allows.
+void note_learned(const AppState& state, Ui& ui, Form& form, int limit) {
+  const Model* model = state.document().model.empty() ? nullptr : state.derived.model.get();
+  if (!model || !model->file.config.ends_at_context()) return;
+  const bool pair = model->file.config.form == ModelForm::kTranslate;
+  const std::int64_t learned = pair ? model->file.source : model->file.context;
+  if (learned >= limit) return;
+  form.y += ui.wrapped(ui.fonts.note, {form.x, form.y}, form.width - ui.px(40), ui.theme.muted,
+                       ui.tr("model.max_tokens.learned", {{"n", count_text(learned)}})) +
+            ui.px(8);
+}
+
 // Returns where the form ends.
 float settings(const AppState& state, Ui& ui, Form form) {
   trained_models(state, ui, form);
@@ -192,14 +253,7 @@ float settings(const AppState& state, Ui& ui, Form form) {
   if (changed) ui.push(DoEdit{SetConfig{without_idle_options(c)}, "model"});
 
   form.heading(ui.tr("model.text"));
-  form.label(ui.tr("model.tokenizer"));
-  const Choices tokenizers = tokenizer_choices(ui);
-  const Rect r = form.field(0);
-  const int kind = ui.segmented("model/tokenizer", tokenizers.labels,
-                                static_cast<int>(state.document().tokenizer), r.min(), r.height(),
-                                tokenizers.ids, !trained, form.fixed);
-  if (kind >= 0) ui.push(DoEdit{SetTokenizer{static_cast<TokenizerKind>(kind)}, ""});
-  form.next();
+  tokenizer_settings(state, ui, form);
   form.fixed = {};
   int limit = state.document().max_tokens;
   const bool remembers = c.memory > 0;
@@ -208,6 +262,7 @@ float settings(const AppState& state, Ui& ui, Form form) {
                    kLargestMaxTokens)) {
     ui.push(DoEdit{SetMaxTokens{limit}, "limit"});
   }
+  note_learned(state, ui, form, limit);
   segment_settings(state, ui, form);
   return form.y;
 }

@@ -1,5 +1,6 @@
 // The notice at the top of the window: one at a time, with the buttons that lead on from it.
 #include <algorithm>
+#include <span>
 
 #include "app/ui/frame/panels.h"
 
@@ -19,12 +20,13 @@ struct NoticePlan {
   bool beside = false;
 };
 
-NoticePlan plan_notice(const Ui& ui, const Notice& notice, float width) {
+NoticePlan planned(const Ui& ui, const Notice& notice, float width,
+                   std::span<const NoticeButton> buttons) {
   NoticePlan plan;
   plan.words_width = width - ui.px(18 + kClose + 8);
   float all = 0, used = 0;
-  for (std::size_t i = 0; i < notice.buttons.size(); ++i) {
-    const float wide = way_width(ui, notice.buttons[i]) + ui.px(8);
+  for (std::size_t i = 0; i < buttons.size(); ++i) {
+    const float wide = way_width(ui, buttons[i]) + ui.px(8);
     all += wide;
     if (plan.rows.empty() || used + wide > plan.words_width) {
       plan.rows.emplace_back();
@@ -41,6 +43,15 @@ NoticePlan plan_notice(const Ui& ui, const Notice& notice, float width) {
   if (plan.beside) plan.height = std::max(plan.height, ui.px(kWay + 10));
   if (!plan.beside) plan.height += static_cast<float>(plan.rows.size()) * ui.px(kWay + 6);
   return plan;
+}
+
+// A low window has no room for buttons that make the notice taller: the words say what to do.
+NoticePlan plan_notice(const Ui& ui, const Notice& notice, float width) {
+  constexpr float kLow = 280;
+  const NoticePlan plan = planned(ui, notice, width, notice.buttons);
+  if (plan.rows.empty() || ImGui::GetIO().DisplaySize.y >= ui.px(kLow)) return plan;
+  const NoticePlan words = planned(ui, notice, width, {});
+  return words.height < plan.height ? words : plan;
 }
 
 void draw_ways(Ui& ui, const Notice& notice, const NoticePlan& plan, const Rect& line) {

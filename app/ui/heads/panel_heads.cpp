@@ -84,20 +84,31 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
   ui.drawn.add("heads/difference", picture.min(), picture.max());
   ImGui::GetWindowDrawList()->AddRect(picture.min(), picture.max(), to_u32(ui.theme.line));
-  ui.text(ui.fonts.strong, {picture.x0, card.y1 - ui.px(19)}, ui.theme.text,
-          ui.tr("heads.minus",
-                {{"a", std::to_string(session.head)}, {"b", std::to_string(session.other_head)}}));
+  const float title_y = card.y1 - ui.px(19);
+  const std::string title = ui.tr("heads.minus", {{"a", std::to_string(session.head)},
+                                                  {"b", std::to_string(session.other_head)}});
+  ui.text(ui.fonts.strong, {picture.x0, title_y}, ui.theme.text, title);
+  ui.drawn.add("label/heads/minus", {picture.x0, title_y},
+               {picture.x0 + ui.measure(ui.fonts.strong, title).x, card.y1});
   const float x = picture.x1 + ui.px(12), room = card.x1 - x;
   if (d.largest_change < 0 || room < ui.px(60)) return;
   const std::int64_t row = d.largest_change / columns, column = d.largest_change % columns;
-  float y = picture.y0;
-  ui.text(ui.fonts.note, {x, y}, ui.theme.muted, ui.tr("heads.change"));
-  ui.user_text(ui.fonts.strong, {x, y + ui.px(17)}, ui.theme.text,
-               place_label(ui, trace, pane.pane.row_axis, row) + " → " +
-                   place_label(ui, trace, pane.pane.column_axis, column),
-               room);
-  ui.text(ui.fonts.mono, {x, y + ui.px(36)}, ui.theme.text,
-          signed_number(d.difference[static_cast<std::size_t>(d.largest_change)], 2));
+  const float y = picture.y0;
+  const std::string places = place_label(ui, trace, pane.pane.row_axis, row) + " → " +
+                             place_label(ui, trace, pane.pane.column_axis, column);
+  const std::string number =
+      signed_number(d.difference[static_cast<std::size_t>(d.largest_change)], 2);
+  // A low card has no third line above its title: the number stands behind the places.
+  const bool low = y + ui.px(36) + font_size(ui.fonts.mono) > title_y;
+  const float beside = low ? ui.measure(ui.fonts.mono, number).x + ui.px(8) : 0;
+  const float places_room =
+      std::min(ui.measure(ui.fonts.strong, places).x, std::max(room - beside, ui.px(20)));
+  ui.text(ui.fonts.note, {x, y}, ui.theme.muted, ui.tr("heads.change"), room);
+  ui.user_text(ui.fonts.strong, {x, y + ui.px(17)}, ui.theme.text, places, places_room);
+  const ImVec2 at{low ? x + places_room + ui.px(8) : x, y + ui.px(low ? 18 : 36)};
+  ui.text(ui.fonts.mono, at, ui.theme.text, number);
+  ui.drawn.add("label/heads/change", at,
+               {at.x + ui.measure(ui.fonts.mono, number).x, at.y + font_size(ui.fonts.mono)});
 }
 
 // What the scores are measured on when this is pressed.

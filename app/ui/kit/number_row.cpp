@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "app/ui/kit/whole_field.h"
 #include "core/base/number_text.h"
 
 namespace headlight {
@@ -59,7 +60,47 @@ std::optional<double> typed_number(const std::string& text) {
   return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
 }
 
+bool whole_text_field(const char* id, std::string& text, ImGuiInputTextFlags flags) {
+  const auto filter = [](ImGuiInputTextCallbackData* data) {
+    constexpr ImWchar kWideComma = 0xFF0C, kWideStop = 0x3002;  // of Chinese keyboards
+    if (data->EventChar == kWideComma) data->EventChar = ',';
+    if (data->EventChar == kWideStop) data->EventChar = '.';
+    constexpr std::string_view kOfNumbers = "0123456789+-.,'_ eE";
+    const bool is_ascii = data->EventChar < 0x80;
+    const bool fits =
+        is_ascii && kOfNumbers.find(static_cast<char>(data->EventChar)) != std::string_view::npos;
+    return fits ? 0 : 1;  // 1: not taken
+  };
+  flags |= ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_CallbackCharFilter;
+  return ImGui::InputText(id, &text, flags, filter);
+}
+
+std::optional<std::uint64_t> typed_whole(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return std::nullopt;
+  text = text.substr(first, text.find_last_not_of(' ') - first + 1);
+  constexpr std::size_t kGroup = 4;  // a comma and three digits
+  const std::size_t comma = text.find(',');
+  std::string digits(text.substr(0, comma));
+  for (std::size_t at = comma; at < text.size(); at += kGroup) {
+    const bool group = text[at] == ',' && text.size() - at >= kGroup && comma >= 1 && comma <= 3;
+    if (!group) return std::nullopt;
+    digits += text.substr(at + 1, kGroup - 1);
+  }
+  std::uint64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, value);
+  return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
+}
+
 namespace {
+
+// What is typed for a row: of whole numbers neither a decimal point nor a decimal comma.
+std::optional<double> typed_for(const NumberRow& row, const std::string& text) {
+  if (!row.integer) return typed_number(text);
+  if (const auto whole = typed_whole(text)) return static_cast<double>(*whole);
+  return text.find_first_of(".,") == std::string::npos ? typed_number(text) : std::nullopt;
+}
 
 // The field to type in; open until a number that fits is entered, or something else is clicked.
 std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
@@ -73,9 +114,11 @@ std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
   std::snprintf(shown, sizeof shown, "%.6g", row.value);
   std::string typed = row.integer ? std::to_string(static_cast<long long>(row.value)) : shown;
   ImGui::SetNextItemWidth(ui.px(140));
-  const bool done = number_text_field("##number", typed);
+  const bool done = row.integer
+                        ? whole_text_field("##number", typed, ImGuiInputTextFlags_EnterReturnsTrue)
+                        : number_text_field("##number", typed);
   ui.after_field(id);
-  const std::optional<double> number = typed_number(typed);
+  const std::optional<double> number = typed_for(row, typed);
   const double value = number.value_or(0);
   const bool fits = number && value >= row.low && value <= row.high &&
                     (!row.integer || value == std::floor(value));

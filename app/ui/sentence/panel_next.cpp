@@ -8,6 +8,7 @@
 #include "app/ui/state/commands.h"
 #include "core/base/utf8.h"
 #include "core/graph/step_names.h"
+#include "core/model/lacks_head.h"
 #include "core/run/model_input.h"
 
 namespace headlight {
@@ -210,7 +211,8 @@ void way_back(const AppState& state, Ui& ui, const Rect& r) {
 void nothing_hidden(const AppState& state, Ui& ui, const Rect& r) {
   const Model* model = state.derived.model.get();
   const std::string mask(mask_name(model));
-  const bool known = !model || knows_mask(*model);
+  const bool lacks = model && lacks_head(*model);
+  const bool known = !lacks && (!model || knows_mask(*model));
   float right = r.x1;
   if (known) {
     const std::string label = ui.tr("next.add_mask", {{"mask", mask}});
@@ -224,7 +226,11 @@ void nothing_hidden(const AppState& state, Ui& ui, const Rect& r) {
     right -= ui.px(10);
   }
   ui.text(ui.fonts.note, {r.x0, (r.y0 + r.y1) / 2 - ui.px(7)}, ui.theme.muted,
-          ui.tr(known ? "next.no_mask" : "next.no_mask_id", {{"mask", mask}}), right - r.x0);
+          ui.tr(lacks   ? "next.no_head"
+                : known ? "next.no_mask"
+                        : "next.no_mask_id",
+                {{"mask", mask}}),
+          right - r.x0);
 }
 
 }  // namespace
@@ -233,8 +239,9 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   const float middle = (r.y0 + r.y1) / 2, half = ui.px(12);
   const Rect line{r.x0 + ui.px(16), middle - half, r.x1 - ui.px(10), middle + half};
   const Outcome outcome = shown_outcome(state);
-  const bool no_mask =
-      state.derived.trace && !outcome.hidden && state.derived.trace->program().asks_for_masked();
+  const auto& model = state.derived.model;
+  const bool no_mask = state.derived.trace && state.derived.trace->program().asks_for_masked() &&
+                       (!outcome.hidden || (model && lacks_head(*model)));
   if (no_mask && !state.derived.empty) return nothing_hidden(state, ui, line);
   if (!state.derived.trace && !state.derived.empty) return;  // nobody knows yet
   if (outcome.probabilities.empty() || state.derived.empty) {

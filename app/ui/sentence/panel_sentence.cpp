@@ -7,6 +7,7 @@
 #include "app/ui/sentence/token_marks.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/run/row_around.h"
 
 namespace headlight {
 namespace {
@@ -87,18 +88,34 @@ SeenText mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence, bo
   return {at.x + mark - ui.measure(font, sentence.substr(0, from)).x, at.x + mark};
 }
 
+// As the pages of the tokens count them: "13 tokens", "128 of 302 tokens", "4 → 6 tokens". Empty
+// until somebody has counted.
+std::string tokens_counted(const AppState& state, const Ui& ui) {
+  const ComputingDerived& d = state.derived;
+  if (!d.trace && !d.empty) return {};
+  if (!d.trace || d.empty) return tr_count(ui.language, "count.tokens", 0);
+  const auto in_sentence = static_cast<long long>(d.tokens_in_sentence);
+  if (d.segments > 1 && !d.cut) return tr_count(ui.language, "count.tokens", in_sentence);
+  const RunInput& input = d.trace->input();
+  std::optional<CutRow> cut;
+  if (d.cut) cut = cut_row(*d.trace, d.model.get(), d.asked, d.tokens_in_sentence);
+  const auto part = [&](long long shown, bool source) {
+    return cut && cut->source == source ? ui.tr("sentence.part", {{"shown", count_text(shown)},
+                                                                  {"all", count_text(cut->all())}})
+                                        : count_text(shown);
+  };
+  if (input.source_tokens.empty() && !cut)
+    return tr_count(ui.language, "count.tokens", d.trace->length());
+  std::string text = part(d.trace->length(), false);
+  if (!input.source_tokens.empty())
+    text = part(std::ssize(input.source_tokens), true) + " → " + text;
+  return ui.tr("count.tokens", {{"n", text}});
+}
+
 }  // namespace
 
 void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
-  std::string count;
-  if (state.derived.cut) {
-    const long long shown = state.derived.trace ? state.derived.trace->length() : 0;
-    const auto all = static_cast<long long>(state.derived.tokens_in_sentence);
-    count = ui.tr("sentence.cut", {{"shown", count_text(shown)}, {"all", count_text(all)}});
-  } else if (state.derived.trace || state.derived.empty) {  // else nobody has counted yet
-    count = tr_count(ui.language, "count.tokens",
-                     static_cast<long long>(state.derived.tokens_in_sentence));
-  }
+  std::string count = tokens_counted(state, ui);
   if (state.derived.segments > 1)
     count = ui.tr(
         "sentence.segment",

@@ -6,6 +6,7 @@
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
+#include "core/model/lacks_head.h"
 #include "core/run/model_input.h"
 #include "core/train/data/text_source.h"
 
@@ -81,11 +82,15 @@ void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const
 void note_no_mask(std::vector<Note>& notes, const AppState& state, const Ui& ui, const Step& step) {
   const Trace& trace = *state.derived.trace;
   const bool predicts = step.section == Section::kPrediction || step.calls.empty();
+  const auto& model = state.derived.model;
+  if (model && lacks_head(*model)) {
+    if (predicts && step.tensor != trace.program().probabilities)  // whose sentence says it
+      notes.push_back({std::string(ui.tr("next.no_head"))});
+    return;
+  }
   if (trace.program().asks_for_masked() && trace.input().masked.empty() && predicts)
-    notes.push_back(
-        {ui.tr(!state.derived.model || knows_mask(*state.derived.model) ? "stage.note.no_mask"
-                                                                        : "next.no_mask_id",
-               {{"mask", std::string(mask_name(state.derived.model.get()))}})});
+    notes.push_back({ui.tr(!model || knows_mask(*model) ? "stage.note.no_mask" : "next.no_mask_id",
+                           {{"mask", std::string(mask_name(model.get()))}})});
 }
 
 // A model that judges pairs of sentences has only one.

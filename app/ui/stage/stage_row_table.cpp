@@ -114,7 +114,17 @@ std::string fitting_number(const Ui& ui, double value, float room) {
     std::string words = number_text(value, digits);
     if (ui.measure(ui.fonts.mono_small, words).x <= room) return words;
   }
-  return number_text(value, 1);
+  std::string words = number_text(value, 1);
+  // Next to 1, which it must not be written as: 0.9999999 with what has room of it.
+  constexpr double kNear = 0.1;
+  const bool near_one = std::fabs(std::fabs(value) - 1) < kNear;
+  const auto wide = [&](const std::string& text) {
+    return ui.measure(ui.fonts.mono_small, text).x > room;
+  };
+  constexpr std::size_t kLeast = 3;
+  if (!near_one || !wide(words)) return words;
+  while (words.size() > kLeast && wide(words + "…")) words.pop_back();
+  return words + "…";
 }
 
 DetailNeed row_table_need(const Ui& ui, const Trace& trace, const RowDetail& detail) {

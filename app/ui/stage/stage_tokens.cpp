@@ -56,7 +56,8 @@ TokenRow shown_row(const AppState& state) {
     const RowFrame frame = row_frame(state.derived.model.get(), state.document());
     const int first = static_cast<int>(frame.before.size());
     const std::vector<PlacedToken>& placed = state.derived.tokens.tokens;
-    const bool closed = std::ssize(placed) == std::ssize(input.tokens) &&
+    const bool closed = state.document().ids.empty() &&
+                        std::ssize(placed) == std::ssize(input.tokens) &&
                         std::ssize(placed) > first && placed.back().begin == placed.back().end;
     return {name,  input.tokens, input.ids,         false,         sentence,
             first, false,        input.segment_ids, closed ? 1 : 0};

@@ -8,6 +8,7 @@
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/model/folders/folder_type.h"
 #include "core/model/model.h"
 #include "core/train/tasks/task.h"
 
@@ -20,13 +21,17 @@ std::string task_name(const Ui& ui, const SavedRun& run) {
   for (const TaskInfo& info : all_tasks()) {
     if (info.id == run.task) return std::string(ui.tr(info.name));
   }
+  // Another program's folder has a type in the place of a task.
+  for (const FolderType& type : folder_types()) {
+    if (type.model_type == run.task) return run.task;
+  }
   return std::string(ui.tr("train.own_text"));
 }
 
 // "Reverse · 12:30 · step 120 · loss 0.12, 98 % right · 1.2 MB"
 std::string run_facts(const Ui& ui, const SavedRun& run) {
   std::vector<std::string> parts;
-  if (!run.model_kind.empty()) parts.push_back(task_name(ui, run));
+  if (!run.model_kind.empty() || !run.task.empty()) parts.push_back(task_name(ui, run));
   parts.push_back(run.when);
   if (run.step >= 0) parts.push_back(ui.tr("train.step_n", {{"n", count_text(run.step)}}));
   if (run.loss)

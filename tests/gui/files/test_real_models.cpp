@@ -21,6 +21,25 @@ std::string gpt2_folder(const TemporaryFolder& folder) {
   return path;
 }
 
+// One of the reference folders with words, and a tokenizer that puts [CLS] and [SEP] around them.
+std::string framed_folder(const TemporaryFolder& folder, const char* name) {
+  const std::string path = folder.path(name);
+  make_worded_folder(name, path, {{1, "[CLS]"}, {2, "[SEP]"}, {3, "<unk>"}, {4, "[MASK]"}});
+  const std::string file = path + "/tokenizer.json";
+  write_text(file, R"({"post_processor":{"type":"BertProcessing","sep":["[SEP]",2],)"
+                   R"("cls":["[CLS]",1]},)" +
+                       read_text(file).substr(1));
+  return path;
+}
+
+// The settings of the model, at their end.
+void open_text_settings(Gui& gui) {
+  gui.click("model");
+  gui.frame(2);
+  gui.reveal("model/max_tokens/more", "panel/model_settings");
+  gui.frame();
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -236,6 +255,135 @@ TEST_CASE(
   CHECK(gui.shows("its folder has no tokenizer"));
   CHECK_FALSE(gui.has("next/0"));
   CHECK_FALSE(gui.has("next/write"));
+}
+
+TEST_CASE("real models: [CLS] and [SEP] are counted, and of a text too long it is said what is") {
+  const TemporaryFolder folder;
+  Document document = small_document(1, 2, 8);
+  document.model = framed_folder(folder, "bert");
+  document.sentence = "w5 w7";
+  Gui gui(document, {1280, 720});
+  gui.frame();
+  REQUIRE(gui.trace().length() == 4);
+  CHECK(gui.shows("4 tokens"));  // as on the page of the tokens
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "w5 ";
+  gui.push(DoEdit{SetSentence{text}, ""});
+  gui.frame();
+  CHECK(gui.trace().length() == 12);
+  CHECK(gui.shows("12 of 32 tokens"));
+  CHECK(
+      gui.notices_say("With [CLS] and [SEP] the text has 32 tokens, but this model has learned "
+                      "12 positions: of the other 30 the first 10 are shown"));
+  gui.push(DoEdit{SetMaxTokens{7}, ""});
+  gui.frame();
+  CHECK(gui.shows("7 of 32 tokens"));
+  CHECK(gui.notices_say("the limit is 7"));
+  CHECK(gui.notices_say("the first 5 are shown"));
+}
+
+TEST_CASE("real models: of an encoder-decoder both rows are counted") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("bart");
+  document.sentence = "5 7 9 -> 4 6 8";
+  Gui gui(document, {1280, 720});
+  gui.frame();
+  CHECK(gui.trace().length() == 4);  // with what begins it
+  CHECK(gui.shows("3 → 4 tokens"));
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "5 ";
+  gui.push(DoEdit{SetSentence{text + "-> 4"}, ""});
+  gui.frame();
+  CHECK(gui.shows("20 of 30 → 2 tokens"));
+  CHECK(gui.notices_say("The text has 30 tokens; the first 20 are shown"));
+  gui.push(DoEdit{SetSentence{"4 -> " + text}, ""});
+  gui.frame();
+  CHECK(gui.shows("1 → 20 of 31 tokens"));
+  CHECK(gui.notices_say("The text has 31 tokens; the first 20 are shown"));
+}
+
+TEST_CASE("real models: the settings say what the tokens are, and how many the model reads") {
+  const TemporaryFolder folder;
+  Document document = small_document(1, 2, 8);
+  document.model = framed_folder(folder, "bert");
+  document.sentence = "w5 w7";
+  Gui gui(document, {1280, 900});
+  open_text_settings(gui);
+  CHECK(gui.shows("pieces of the model's own tokenizer (WordLevel)"));
+  CHECK_FALSE(gui.has("model/tokenizer/bytes"));
+  CHECK(gui.shows("This model has learned 12 positions"));
+  gui.push(DoEdit{SetMaxTokens{8}, ""});
+  gui.frame(2);
+  CHECK_FALSE(gui.shows("This model has learned 12 positions"));
+  Document ids = document;
+  ids.model = reference_folder("llama");
+  ids.sentence = "5 7";
+  Gui other(ids, {1280, 900});
+  open_text_settings(other);
+  CHECK(other.shows("ids: the folder has no tokenizer"));
+  Document stories = bundled_document("stories");
+  Gui bundled(stories, {1280, 900});
+  open_text_settings(bundled);
+  CHECK(bundled.shows("byte pairs (BPE)"));
+}
+
+TEST_CASE("real models: a BERT without a head predicts nothing, and is not said to") {
+  const TemporaryFolder folder;
+  Document document = small_document(1, 2, 8);
+  document.model = framed_folder(folder, "bert-bare");
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{"probs"});
+  for (const char* sentence : {"w5 w7", "w5 [MASK]"}) {
+    CAPTURE(sentence);
+    gui.push(DoEdit{SetSentence{sentence}, ""});
+    gui.frame(2);
+    CHECK(gui.shows("This folder has no head that predicts tokens"));
+    CHECK(gui.shows("Softmax of the products"));
+    CHECK_FALSE(gui.shows("This model guesses"));
+    CHECK_FALSE(gui.shows("Predicted token"));
+    CHECK_FALSE(gui.has("next/mask"));
+    CHECK_FALSE(gui.has("next/0"));
+  }
+  document.model = framed_folder(folder, "bert");  // which has one
+  document.sentence = "w5 w7";
+  Gui whole(document, {1280, 720});
+  whole.push(GoToStep{"probs"});
+  whole.frame(2);
+  CHECK(whole.shows("Predicted token"));
+  CHECK(whole.shows("only at [MASK] is it a prediction"));
+  CHECK(whole.shows("the largest probability is"));
+  CHECK_FALSE(whole.shows("it predicts"));
+}
+
+TEST_CASE("real models: ids may have commas between them, and words are answered with ids") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("llama");
+  document.sentence = "1,2, 3";
+  Gui gui(document, {1280, 720});
+  CHECK(gui.trace().input().ids == std::vector{1, 2, 3});
+  const auto& placed = gui.state().derived.tokens.tokens;
+  REQUIRE(placed.size() == 3);
+  CHECK(placed[1].begin == 2);
+  CHECK(placed[2].begin == 5);
+  gui.push(DoEdit{SetSentence{"the cat"}, ""});
+  gui.frame(2);
+  REQUIRE_FALSE(gui.state().derived.problem.empty());
+  gui.click("notice/ids");
+  gui.frame(2);
+  CHECK(gui.state().derived.problem.empty());
+  CHECK(gui.trace().input().ids == std::vector{6, 13, 20, 26, 33});
+}
+
+TEST_CASE("real models: between ids that are given every blank is shown") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("llama");
+  document.sentence = "5 6 7";
+  document.ids = {5, 6, 7};
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{"token_ids"});
+  gui.frame(2);
+  REQUIRE(gui.has("cut/2"));
+  CHECK(std::ranges::count(gui.texts(), "␣", &DrawnText::words) == 2);
 }
 
 }  // namespace headlight::test

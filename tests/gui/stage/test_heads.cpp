@@ -51,6 +51,20 @@ TEST_CASE("heads: the button in a card compares its head with the chosen one") {
   CHECK(gui.heatmap("heads/difference").cell(5, 0) == weight(gui, 0, 5, 0) - weight(gui, 1, 5, 0));
 }
 
+TEST_CASE("heads: in a low window the largest difference stands beside the name, not under it") {
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    Gui gui(small_document(1, 3, 12), {1280, 720});
+    gui.push(ChooseLanguage{language});
+    gui.frame();
+    gui.click("heads/compare");
+    gui.frame(2);
+    const DrawnControl number = gui.rect("label/heads/change"),
+                       name = gui.rect("label/heads/minus");
+    CHECK((number.max.y <= name.min.y || number.min.x >= name.max.x));
+    CHECK(number.max.x <= gui.rect("panel/heads").max.x);
+  }
+}
+
 TEST_CASE("heads: with one head there is nothing to compare") {
   Gui gui(small_document(1, 1, 8));
   CHECK(gui.has("heads/0"));

@@ -81,6 +81,30 @@ TEST_CASE("stage: the opened row prints the trace's and explain's numbers") {
   CHECK(checked > 60);
 }
 
+TEST_CASE("stage: numbers of the opened row that are next to 1 do not run into each other") {
+  Document document = small_document(1, 2, 8);
+  document.config.score_scale = 1e-6;  // all scores are nearly the same
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{kPattern});
+  gui.frame(2);
+  REQUIRE(gui.has("panel/detail"));
+  int cut = 0;
+  const std::vector<DrawnText> texts = gui.texts();
+  for (std::int64_t c = 0; c < gui.trace().length(); ++c) {
+    const DrawnControl r = gui.rect("detail/" + std::to_string(c));
+    for (const DrawnText& text : texts) {
+      const ImVec2 middle{(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
+      const bool inside =
+          middle.x > r.min.x && middle.x < r.max.x && middle.y > r.min.y && middle.y < r.max.y;
+      if (!inside) continue;
+      CHECK(text.min.x >= r.min.x);
+      CHECK(text.max.x <= r.max.x);
+      cut += text.words.ends_with("…");
+    }
+  }
+  CHECK(cut > 0);
+}
+
 TEST_CASE("stage: a click in the opened row picks the cell, a click in the ranking the entry") {
   Gui gui(sentence_of_eleven(), {1920, 1080});
   gui.push(GoToStep{kPattern});

@@ -4,7 +4,9 @@
 #include <filesystem>
 
 #include "app/shell/runs/saved_runs.h"
+#include "core/base/number_text.h"
 #include "core/model/checkpoint.h"
+#include "core/model/convert/convert.h"
 #include "core/train/run_settings.h"
 #include "tests/gui/train/train_gui.h"
 
@@ -77,6 +79,29 @@ TEST_CASE("runs: task, step, score and size are listed, a damaged run with what 
   gui.click(button(gui, "half", "remove"));
   gui.frame(2);
   CHECK(gui.state().session.question.asking == Asking::kRemove);
+}
+
+TEST_CASE("runs: another program's folder is listed with its type, and opened from there") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("little-gpt2"), broken = folder.path("broken");
+  (void)convert_model(*load_model("bundled:stories"), path, {"gpt2"});
+  fs::copy(path, broken);
+  fs::resize_file(broken + "/model.safetensors", 3000);
+  Gui gui({}, {1440, 900}, 1, {}, folders_for_runs(folder));
+  gui.push(RememberModel{broken});
+  gui.push(RememberModel{path});
+  open_list(gui);
+  REQUIRE(runs_of(gui).size() == 2);
+  CHECK(runs_of(gui)[0].problem.empty());
+  CHECK(runs_of(gui)[0].task == "gpt2");
+  CHECK(gui.shows("gpt2 · "));
+  CHECK(gui.shows(bytes_text(runs_of(gui)[0].bytes)));
+  CHECK(say(Language::kEnglish, runs_of(gui)[1].problem).find("model.safetensors") !=
+        std::string::npos);
+  gui.click(button(gui, "little-gpt2", "open"));
+  settle(gui);
+  CHECK(gui.document().model == path);
+  CHECK(gui.state().derived.problem.empty());
 }
 
 TEST_CASE("runs: one is opened, and gone on with as if it had never stopped") {

@@ -7,6 +7,7 @@
 #include "core/run/runner.h"
 #include "core/train/fine_tuning.h"
 #include "tests/gui/train/train_gui.h"
+#include "tests/model/worded_folder.h"
 
 namespace headlight::test {
 namespace {
@@ -245,6 +246,36 @@ TEST_CASE("train base: a model whose rows hold no two sentences is refused") {
   choose(gui, "base", folder.path("short"));
   CHECK(gui.notices_say("has room for 7"));
   CHECK(plan_of(gui).settings.base.empty());
+}
+
+TEST_CASE("train base: another program's folder is begun with, or what it lacks is said") {
+  const TemporaryFolder folder;
+  const std::string bert = folder.path("bert"), gpt2 = folder.path("gpt2");
+  make_worded_folder("bert", bert, {{0, "[PAD]"}, {1, "[CLS]"}, {2, "[SEP]"}, {3, "<unk>"}});
+  make_worded_folder("gpt2", gpt2, {{3, "<unk>"}});
+  Gui gui({}, {1440, 1400});
+  for (const std::string& path : {bert, gpt2, reference_folder("llama"), reference_folder("bart")})
+    gui.push(RememberModel{path});
+  open_panel(gui, text_plan(1));
+  choose_own(gui, OwnData::kLabels);
+  paste(gui, "w5 w6 w7\tone\nw8 w9\ttwo\nw5 w7 w7\tone\nw9 w9\ttwo\nw5\tone\nw8\ttwo\n");
+  const auto refused = [&](const std::string& path, std::string_view why) {
+    gui.push(StartFrom{path});
+    settle(gui);
+    CHECK(gui.notices_say(why));
+    CHECK(plan_of(gui).settings.base.empty());
+  };
+  refused(gpt2, "the tokenizer of gpt2 has no [PAD]");
+  refused(reference_folder("llama"), "llama cannot read a text: no tokenizer lies in its folder");
+  refused(reference_folder("bart"), "bart does not read a row of tokens alone");
+  choose(gui, "base", bert);
+  CHECK(plan_of(gui).settings.base == bert);
+  gui.click("train/same");
+  settle(gui);
+  REQUIRE(run_of(gui).status.problem.empty());
+  REQUIRE(run_of(gui).status.start_problem.empty());
+  const auto base = load_model(bert);
+  CHECK(begins_with(weight(*run_of(gui).live, "embed.W_E"), weight(*base, "embed.W_E")));
 }
 
 }  // namespace headlight::test

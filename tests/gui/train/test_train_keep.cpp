@@ -213,6 +213,10 @@ TEST_CASE("train keep: what is trained is on the disk while the window runs, unt
   CHECK(next.notices_say(left[0]));
   CHECK(kept_folders(folder.path("runs"), &locked) == left);
   CHECK_FALSE(locked);  // told once
+  CHECK(next.has("notice/resume"));
+  next.click("notice/open");
+  settle(next);
+  CHECK(next.document().model == left[0]);
 }
 
 TEST_CASE("train keep: a playing run is written again and again, in the place of what was there") {

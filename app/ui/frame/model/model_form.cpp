@@ -3,7 +3,32 @@
 #include <span>
 #include <string>
 
+#include "app/ui/kit/whole_field.h"
+
 namespace headlight {
+
+namespace {
+
+// A whole number that is computed with while it is typed. What is none keeps the number that was
+// there before: "2,5" is neither 25 nor 2.
+std::uint64_t whole_field(const std::string& id, std::uint64_t value, bool free) {
+  std::string text = std::to_string(value);
+  const bool typed =
+      whole_text_field(("##" + id).c_str(), text, free ? 0 : ImGuiInputTextFlags_ReadOnly);
+  ImGuiStorage& memory = *ImGui::GetStateStorage();
+  const ImGuiID low = ImGui::GetID((id + "/before").c_str()),
+                high = ImGui::GetID((id + "/before/high").c_str());
+  if (ImGui::IsItemActivated()) {
+    memory.SetInt(low, static_cast<int>(value));
+    memory.SetInt(high, static_cast<int>(value >> 32));
+  }
+  if (!typed || !free || text.empty()) return value;
+  const auto before = static_cast<std::uint64_t>(static_cast<std::uint32_t>(memory.GetInt(high)));
+  const std::uint64_t old = before << 32 | static_cast<std::uint32_t>(memory.GetInt(low));
+  return typed_whole(text).value_or(old);
+}
+
+}  // namespace
 
 bool number_field(Form& form, const char* id, std::string_view label, int& value, int low, int high,
                   int automatic, int step) {
@@ -22,13 +47,11 @@ bool number_field(Form& form, const char* id, std::string_view label, int& value
   ImGui::PushFont(ui.fonts.mono);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
                       ImVec2(ui.px(8), (r.height() - font_size(ui.fonts.mono)) / 2));
-  int typed = value;
   ImGui::PushStyleColor(ImGuiCol_Text, to_u32(free ? ui.theme.text : ui.theme.muted));
   ui.before_field(id);
-  if (ImGui::InputInt(("##" + name).c_str(), &typed, 0, 0,
-                      free ? 0 : ImGuiInputTextFlags_ReadOnly) &&
-      free)
-    next = typed;
+  const std::uint64_t typed = whole_field(name, static_cast<std::uint64_t>(value), free);
+  if (typed != static_cast<std::uint64_t>(value))
+    next = static_cast<int>(std::min(typed, static_cast<std::uint64_t>(high)));
   ui.after_field(id);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
@@ -86,14 +109,12 @@ bool seed_field(Form& form, std::uint64_t& seed) {
   ImGui::SetCursorScreenPos(r.min());
   ImGui::SetNextItemWidth(r.width());
   ImGui::PushFont(ui.fonts.mono);
-  std::uint64_t typed = seed;
   ui.before_field("model/seed");
   const bool free = form.fixed.empty();
-  const bool entered = ImGui::InputScalar("##seed", ImGuiDataType_U64, &typed, nullptr, nullptr,
-                                          nullptr, free ? 0 : ImGuiInputTextFlags_ReadOnly);
+  std::uint64_t typed = whole_field("seed", seed, free);
   ui.after_field("model/seed");
   ImGui::PopFont();
-  bool changed = free && entered && typed != seed;
+  bool changed = typed != seed;
   const Rect fresh{r.x1 + ui.px(8), r.y0, r.x1 + ui.px(78), r.y1};
   if (ui.button("model/seed/next", ui.tr("model.seed.next"), fresh, false, free,
                 free ? ui.tr("model.seed.next.help") : form.fixed)) {
