@@ -53,7 +53,7 @@ TEST_CASE("experts: the load stands beside the gate's weights, and a click choos
 }
 
 TEST_CASE("experts: where not all have room, the load shows those that are heard most") {
-  Gui gui(with_experts(12, 2), {1440, 700});
+  Gui gui(with_experts(12, 2), {1920, 1080});
   gui.push(GoToStep{"blocks.0.mlp.gate_best"});
   gui.frame(2);
   const TensorView g = gui.tensor("blocks.0.mlp.gate_best");
