@@ -224,6 +224,9 @@ RunShape with_tokens(RunShape shape, std::int64_t tokens) {
   } else {
     shape.positions = tokens;
   }
+  // A table of positions has a row for each of them.
+  if (shape.context > 0) shape.context = std::max(shape.context, shape.positions);
+  if (shape.context_source > 0) shape.context_source = std::max(shape.context_source, shape.source);
   return shape;
 }
 

@@ -245,7 +245,7 @@ TEST_CASE("messages: the same problem in either language") {
     const Message around = Message{"notice.still_shown"}.with(error.message());
     CHECK(say(Language::kEnglish, around).starts_with("Width 10 does not divide"));
     CHECK(say(Language::kEnglish, around)
-              .ends_with("d_head. The last run that worked is still shown"));
+              .ends_with("(d_head). The last run that worked is still shown"));
     CHECK(around == Message{"notice.still_shown"}.with(error.message()));
     CHECK_FALSE(around == Message{"notice.problem"}.with(error.message()));
   }

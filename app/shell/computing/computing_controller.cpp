@@ -28,8 +28,8 @@ Message named_around(const std::vector<std::string>& names) {
 
 // Which tokens of a long text were read, and who set the limit.
 Message cut_notice(const RunResult& result, const Document& doc) {
-  std::string id = result.limit_of_model ? "notice.cut_by_model" : "notice.cut";
-  if (result.skipped > 0) id += ".last";
+  std::string id = result.limit_of_model ? "notice.cut_by_model." : "notice.cut.";
+  id += result.skipped > 0 ? "last" : "first";
   const CutRow row = cut_row(*result.trace, result.model.get(), doc, result.tokens_in_sentence);
   if (row.around.empty())
     return Message{id, {{"tokens", count_text(row.own)}, {"limit", count_text(result.limit)}}};

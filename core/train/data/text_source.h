@@ -88,12 +88,12 @@ struct TextOptions {
   // Of running text: whether one sentence follows another is learned (next_sentence.h). `context`
   // is that of a row without [CLS].
   bool next_sentence = false;
-  std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
-                                            // training, to evaluate)
+  std::shared_ptr<const Vocabulary> known;         // cut and number with this one instead (to go on
+                                                   // training, to evaluate)
   std::shared_ptr<const Vocabulary> known_target;  // pairs: what is written is cut with this one;
                                                    // null: with `known`
   RowMarks marks;                                  // of tables, to evaluate
-  std::vector<std::string> known_classes;   // labelled rows: their order (empty: sorted)
+  std::vector<std::string> known_classes;          // labelled rows: their order (empty: sorted)
   // Of tables; without a format a path that ends in .csv is CSV, and so is what was pasted with a
   // comma but no tab in its first line; anything else is TSV.
   std::optional<TableFormat> format;

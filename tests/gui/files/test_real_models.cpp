@@ -288,18 +288,18 @@ TEST_CASE("real models: of an encoder-decoder both rows are counted") {
   document.sentence = "5 7 9 -> 4 6 8";
   Gui gui(document, {1280, 720});
   gui.frame();
-  CHECK(gui.trace().length() == 4);  // with what begins it
-  CHECK(gui.shows("3 → 4 tokens"));
+  CHECK(gui.trace().length() == 5);  // with what opens it
+  CHECK(gui.shows("3 → 5 tokens"));
   std::string text;
   for (int i = 0; i < 30; ++i) text += "5 ";
   gui.push(DoEdit{SetSentence{text + "-> 4"}, ""});
   gui.frame();
-  CHECK(gui.shows("20 of 30 → 2 tokens"));
+  CHECK(gui.shows("20 of 30 → 3 tokens"));
   CHECK(gui.notices_say("The text has 30 tokens; the first 20 are shown"));
   gui.push(DoEdit{SetSentence{"4 -> " + text}, ""});
   gui.frame();
-  CHECK(gui.shows("1 → 20 of 31 tokens"));
-  CHECK(gui.notices_say("The text has 31 tokens; the first 20 are shown"));
+  CHECK(gui.shows("1 → 20 of 32 tokens"));
+  CHECK(gui.notices_say("The text has 32 tokens; the first 20 are shown"));
 }
 
 TEST_CASE("real models: the settings say what the tokens are, and how many the model reads") {
