@@ -50,7 +50,8 @@ void name_special_ids(const Model& model, OrderedJson& config) {
     config[key] = id ? OrderedJson(*id) : OrderedJson(nullptr);
   }
   const std::vector<int>& ends = model.file.ends;
-  if (!ends.empty()) config["eos_token_id"] = ends.size() == 1 ? OrderedJson(ends[0]) : OrderedJson(ends);
+  if (!ends.empty())
+    config["eos_token_id"] = ends.size() == 1 ? OrderedJson(ends[0]) : OrderedJson(ends);
 }
 
 ConvertedFolder write_planned(const Model& model, FolderPlan plan, const fs::path& folder,
