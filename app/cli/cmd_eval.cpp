@@ -189,7 +189,9 @@ RowMarks marks_of(const Model& model, bool labels) {
 int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   const bool labels = !o.labels.empty();
   const ModelFile& file = model->file;
-  const bool joined = !labels && file.task == "pairs" && file.config.form == ModelForm::kTokens;
+  // Rows that it has learned here had no marks of a tokenizer.
+  const bool own = file.task == (labels ? "labels" : "pairs");
+  const bool joined = !labels && own && file.config.form == ModelForm::kTokens;
   if (!joined && file.config.form != (labels ? ModelForm::kClasses : ModelForm::kTranslate)) {
     throw UsageError("the model " + model->name + " is " +
                      (labels ? "no classifier, so --labels cannot measure it"
@@ -201,7 +203,7 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   options.known_classes = file.classes;
   options.validation = 0;
   options.joined = joined;
-  if (!joined) options.marks = marks_of(*model, labels);
+  if (!own) options.marks = marks_of(*model, labels);
   const RowMarks& marks = options.marks;
   const auto around = static_cast<int>(marks.before.size() + marks.behind.size());
   // Without [BOS], or [CLS] where there is one.
