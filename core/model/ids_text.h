@@ -1,3 +1,4 @@
+// Ids that a person types in the place of words.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Models of other programs that were saved without their head.
 #pragma once
 
 #include <algorithm>

@@ -180,21 +180,12 @@ void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
                           kMaxWidth, c.d_model);
 }
 
-// By which of the known ways a tokenizer from elsewhere cuts; its tokenizer.json says so.
-std::string_view kind_of_pieces(const PieceTokenizer& pieces) {
-  const std::string& json = pieces.to_tokenizer_json();
-  for (const std::string_view kind : {"WordPiece", "Unigram", "WordLevel"}) {
-    if (json.find("\"type\":\"" + std::string(kind) + "\"") != json.npos) return kind;
-  }
-  return "BPE";
-}
-
 // What the tokens of a loaded model are, where the random model has no such tokens.
 std::string own_tokens(const Model& model, const Ui& ui) {
   const Vocabulary& vocabulary = *model.vocabulary;
   if (has_ids_alone(model)) return std::string(ui.tr("model.tokens.ids"));
   if (const PieceTokenizer* pieces = vocabulary.pieces())
-    return ui.tr("model.tokens.pieces", {{"kind", std::string(kind_of_pieces(*pieces))}});
+    return ui.tr("model.tokens.pieces", {{"kind", std::string(pieces->kind())}});
   switch (vocabulary.cut()) {
     case TextCut::kBpe:
       return std::string(ui.tr("train.cut.bpe"));

@@ -283,6 +283,8 @@ PieceTokenizer PieceTokenizer::with_size(int wanted) const {
   return PieceTokenizer(std::move(parts));
 }
 
+std::string_view PieceTokenizer::kind() const { return parts_->model.type; }
+
 const std::string& PieceTokenizer::to_tokenizer_json() const { return parts_->source; }
 
 bool operator==(const PieceTokenizer& a, const PieceTokenizer& b) {

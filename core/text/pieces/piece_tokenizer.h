@@ -73,6 +73,8 @@ class PieceTokenizer {
   const std::string& bytes(int id) const;
   /// By piece() or written().
   std::optional<int> find(std::string_view piece) const;
+  /// How it cuts a word: "BPE", "Unigram", "WordPiece", "WordLevel".
+  std::string_view kind() const;
   std::optional<int> id_of(Special) const;
   bool is_special(int id) const;
   /// The same with more ids, which have no pieces: a model's table may have more rows. Throws Error
