@@ -19,14 +19,16 @@ void main() {
   RowStatistics row_of_x = row_statistics(first);  // cell
   float count = float(columns), sum = 0.0, product = 0.0;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float g = dy[first + j] * w[j];  // cell
+    precise float g = dy[first + j] * w[j];  // cell
     sum += has_mean != 0u ? g : 0.0;  // cell
     product += g * centred(x[first + j], row_of_x) * row_of_x.inverse;  // cell
   }
   float mean = sum_of_group(sum) / count, slope = sum_of_group(product) / count;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
     float normal = centred(x[first + j], row_of_x) * row_of_x.inverse;  // cell
-    float gradient = (dy[first + j] * w[j] - mean - normal * slope) * row_of_x.inverse;  // cell
+    // Rounded as above, or a row of one number would have what is left of rounding for a gradient.
+    precise float g = dy[first + j] * w[j];  // cell
+    float gradient = (g - mean - normal * slope) * row_of_x.inverse;  // cell
     dx[first + j] = before(dx[first + j]) + gradient;  // cell
   }
 }

@@ -1,6 +1,7 @@
 // Sums of squares of any floats, in three parts, because the square of a large or a small float is
-// none: (2^-79 x)² of those over 2^30, (2^90 x)² of those under 2^-30, x² of the others. `odd` is 1
-// where one was infinite, 2 where one was NaN.
+// none: (2^-79 x)² of those over 2^30, (2^75 x)² of those under 2^-30, x² of the others. Each is at
+// most 2^98, so that more cells than a card holds add up to no infinity. `odd` is 1 where one was
+// infinite, 2 where one was NaN.
 struct Squares {
   Sum large, middle, small;
   float odd;
@@ -21,7 +22,7 @@ void add_square(inout Squares s, float x) {
     float y = x * uintBitsToFloat((127u - 79u) << 23);
     add_to(s.large, y * y);
   } else if (size < 9.31322575e-10) {
-    float y = x * uintBitsToFloat((127u + 90u) << 23);
+    float y = x * uintBitsToFloat((127u + 75u) << 23);
     add_to(s.small, y * y);
   } else {
     add_to(s.middle, x * x);

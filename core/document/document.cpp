@@ -124,7 +124,8 @@ bool same_run(const Document& a, const Document& b) {
 }
 
 std::string_view whole_token(const Config& config) {
-  return config.tells_sentences() ? to_string(Special::kSeparator) : std::string_view();
+  if (config.tells_sentences()) return config.token_head ? "[SEP] [MASK]" : "[SEP]";
+  return config.token_head ? "[MASK]" : "";
 }
 
 Document apply(Document doc, const Edit& edit) { return std::visit(Apply{std::move(doc)}, edit); }

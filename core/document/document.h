@@ -49,8 +49,8 @@ struct Document {
 /// Would both give the same numbers in Steps?
 bool same_run(const Document&, const Document&);
 
-/// What the tokenizer keeps in one piece (Tokenizer::keep_whole()): [SEP], of a random model with
-/// segments.
+/// What the tokenizer keeps in one piece (Tokenizer::keep_whole()), of a random model: [SEP] with
+/// segments, [MASK] where tokens in their places are said.
 std::string_view whole_token(const Config&);
 
 // ---- edits: each says what to change, nothing else ----

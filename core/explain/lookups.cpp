@@ -164,6 +164,13 @@ Text largest_weight(const Row& r) {
   return weight == 0 ? std::nullopt : Text(number(weight));
 }
 
+// How many numbers of the row are its largest, where it is not one alone.
+Text alike(const Subject& s) {
+  const Row r = result(s);
+  const auto count = std::ranges::count(r.cells, r[r.largest()]);
+  return count > 1 && r[r.largest()] != 0 ? Text(std::to_string(count)) : std::nullopt;
+}
+
 Text length(const Subject& s, std::size_t i) {
   double sum = 0;
   for (const float x : input(s, i).cells) sum += static_cast<double>(x) * x;
@@ -383,6 +390,7 @@ constexpr NamedLookup kLookups[] = {
     // weight, how many are allowed by the mask.
     {"best", best},
     {"largest", largest},
+    {"alike", alike},
     // The same among the keys that the mask allows, if any.
     {"best_allowed",
      [](const Subject& s) {

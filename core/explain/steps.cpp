@@ -1,6 +1,7 @@
 // The texts about a step hold {places}, which lookups fill, and links: [[name|words]] stands for a
 // tensor, [[name]] for one or several by their symbols. Where a lookup has nothing to say, the text
-// with the same id and ".none" behind it is said instead. Formulas and hints hold links alone;
+// with the same id and ".none" behind it is said instead; where one with ".equal" behind it has all
+// that it asks for, that one is said. Formulas and hints hold links alone;
 // there [[d0]] is the gradient of the first input, [[=0]] the sign behind it, "=", or "+=" where
 // other steps pass it gradients too, and [[d0=]] both.
 #include "core/explain/steps.h"
@@ -151,6 +152,11 @@ std::optional<std::vector<WordPiece>> pieces_of(const Subject& subject, std::str
 }
 
 std::vector<WordPiece> say(const Subject& subject, std::string_view id) {
+  const std::string equal = std::string(id) + ".equal";
+  const std::string_view alike = tr_or(subject.language, equal, "");
+  if (!alike.empty()) {
+    if (auto pieces = pieces_of(subject, alike)) return *pieces;
+  }
   if (auto pieces = pieces_of(subject, tr(subject.language, id))) return *pieces;
   const std::string none = std::string(id) + ".none";
   return pieces_of(subject, tr(subject.language, none)).value_or(std::vector<WordPiece>{});

@@ -170,6 +170,16 @@ void check_ids(const Model& model, std::span<const int> ids) {
   check_row_ids(ids, model.file.vocab);
 }
 
+void check_placed(const Model& model, std::span<const int> ids, const Vocabulary& names) {
+  const std::optional<int> unplaced = model.file.unplaced;
+  const auto found = unplaced ? std::ranges::find(ids, *unplaced) : ids.end();
+  if (found == ids.end()) return;
+  throw UsageError(Message{"model.no_place",
+                           {{"token", names.token(*unplaced)},
+                            {"id", std::to_string(*unplaced)},
+                            {"place", std::to_string(found - ids.begin())}}});
+}
+
 const Vocabulary& target_vocabulary(const Model& model) {
   return model.target ? *model.target : *model.vocabulary;
 }

@@ -66,6 +66,10 @@ bool has_ids_alone(const Model&);
 /// Throws Error for an id that is no row of the model's table, with its place.
 void check_ids(const Model&, std::span<const int> ids);
 
+/// Throws UsageError for ModelFile::unplaced among them, with its place: it would get other numbers
+/// than elsewhere.
+void check_placed(const Model&, std::span<const int> ids, const Vocabulary&);
+
 /// RunShape::separator of a model with these tokens; only of one with segments are they looked at.
 int separator_of(const Config&, const Vocabulary*);
 

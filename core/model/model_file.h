@@ -32,6 +32,8 @@ struct ModelFile {
   std::optional<int> begin = {};
   std::vector<int> forced = {};
   std::vector<int> never = {};  // kTranslate: what it does not write, however likely
+  // What takes no position in a row where its type is known, and would take one here.
+  std::optional<int> unplaced = {};
   bool operator==(const ModelFile&) const = default;
 };
 

@@ -71,6 +71,8 @@ bool goes_on(const Model& model) {
 void check_pair_ids(const Model& model, std::span<const int> source, std::span<const int> own) {
   check_row_ids(source, model.file.source_vocab ? model.file.source_vocab : model.file.vocab);
   check_ids(model, own);
+  check_placed(model, source, *model.vocabulary);
+  check_placed(model, own, target_vocabulary(model));
 }
 
 bool pads_source(const Config& config) {

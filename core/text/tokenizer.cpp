@@ -61,7 +61,7 @@ std::optional<TokenizerKind> tokenizer_from_string(std::string_view name) {
 
 struct Tokenizer::Impl {
   TokenizerKind kind;
-  std::string_view whole;                                      // a text that is one token
+  std::vector<std::string_view> whole;                         // texts that are one token each
   std::unique_ptr<UBreakIterator, CloseBreakIterator> breaks;  // none for bytes
   std::unique_ptr<UText, CloseText> text;
 
@@ -85,15 +85,23 @@ struct Tokenizer::Impl {
       for_each_between(sentence, visit);
       return;
     }
-    bool goes_on = true;
-    for (std::size_t from = 0; goes_on && from < sentence.size();) {
-      const std::size_t at = std::min(sentence.find(whole, from), sentence.size());
+    // Where each of them comes next: looked for again only when it has been passed.
+    std::vector<std::size_t> next(whole.size(), 0);
+    bool goes_on = true, first = true;
+    for (std::size_t from = 0; goes_on && from < sentence.size(); first = false) {
+      std::size_t at = sentence.size(), size = 0;
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        if (first || next[i] < from) next[i] = sentence.find(whole[i], from);
+        if (next[i] >= at) continue;
+        at = next[i];
+        size = whole[i].size();
+      }
       for_each_between(sentence.substr(from, at - from), [&](std::size_t begin, std::size_t end) {
         goes_on = visit(from + begin, from + end);
         return goes_on;
       });
-      if (goes_on && at < sentence.size()) goes_on = visit(at, at + whole.size());
-      from = at + whole.size();
+      if (goes_on && at < sentence.size()) goes_on = visit(at, at + size);
+      from = at + size;
     }
   }
 
@@ -139,7 +147,14 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 TokenizerKind Tokenizer::kind() const { return impl_->kind; }
 
-void Tokenizer::keep_whole(std::string_view text) { impl_->whole = text; }
+void Tokenizer::keep_whole(std::string_view texts) {
+  impl_->whole.clear();
+  while (!texts.empty()) {
+    const std::size_t end = std::min(texts.find(' '), texts.size());
+    if (end > 0) impl_->whole.push_back(texts.substr(0, end));
+    texts.remove_prefix(std::min(end + 1, texts.size()));
+  }
+}
 
 std::vector<Token> Tokenizer::tokenize(std::string_view text, std::size_t max_tokens,
                                        bool* truncated) {

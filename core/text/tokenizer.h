@@ -52,8 +52,8 @@ class Tokenizer {
 
   TokenizerKind kind() const;
 
-  /// From now on this text is one token wherever it stands, but for bytes, of which each is one;
-  /// empty: no text is. It has to outlive the tokenizer.
+  /// From now on these texts, spaces between them, are one token each wherever they stand, but for
+  /// bytes, of which each is one; empty: no text is. They have to outlive the tokenizer.
   void keep_whole(std::string_view text);
 
   /// The tokens in order, at most `max_tokens` of them; `*truncated` (when given) says whether

@@ -71,8 +71,9 @@ Config small(ModelForm form) {
   return c;
 }
 
-std::shared_ptr<const Trace> run(const Config& c, bool padded) {
-  RunInput input = sandbox_input({"the", "cat", "[[", "the"});
+std::shared_ptr<const Trace> run(const Config& c, bool padded,
+                                 std::vector<std::string> words = {"the", "cat", "[[", "the"}) {
+  RunInput input = sandbox_input(std::move(words));
   if (c.form == ModelForm::kClasses) input.classes = {"bad", "good"};
   if (c.form == ModelForm::kTranslate) {
     input.source_tokens = {"cat", "the"};
@@ -265,6 +266,23 @@ TEST_CASE("step texts: what a step makes has another symbol than what it is made
       }
     }
   }
+}
+
+TEST_CASE("step texts: where several weights are the largest none is said to be it") {
+  Config c = small(ModelForm::kTokens);
+  c.positions = PositionKind::kNone;
+  c.mask.kind = MaskKind::kNone;
+  const auto said = [&](std::vector<std::string> words) {
+    const auto trace = run(c, false, std::move(words));
+    for (const Step& step : trace->program().steps) {
+      if (step.row.title != "step.softmax") continue;
+      return step_sentence(Language::kEnglish, *trace, step, 0, 1);
+    }
+    return std::string();
+  };
+  CHECK(said({"a", "a", "a"}).find("3 tokens share the largest weight, 0.333") !=
+        std::string::npos);
+  CHECK(said({"a", "b", "c"}).find("looks most at") != std::string::npos);
 }
 
 }  // namespace headlight

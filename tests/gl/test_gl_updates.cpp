@@ -166,7 +166,8 @@ TEST_CASE("gl updates: the norm of all gradients, of any size") {
     gradients.push_back(bells(cells, static_cast<std::uint64_t>(cells)));
   // More cells than all groups take at once.
   gradients.push_back(bells(300000, 4));
-  for (const float size : {1.0f, 3e-5f, 1e-12f, 1e-25f, 7e8f, 1e12f, 1e30f}) {
+  // Also with most cells next to where another scale begins, whose squares are the largest there.
+  for (const float size : {1.0f, 3e-5f, 3e-9f, 4e-10f, 1e-12f, 1e-25f, 2e8f, 7e8f, 1e12f, 1e30f}) {
     CAPTURE(size);
     std::vector<FloatBuffer> scaled = gradients;
     for (FloatBuffer& g : scaled) {

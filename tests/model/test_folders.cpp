@@ -459,6 +459,70 @@ TEST_CASE("folders: an encoder-decoder's tables and the bias of the logits by al
   check_folder(bart.path(), *backend);
 }
 
+TEST_CASE("folders: what the files hold besides has to say the same") {
+  const auto backend = make_reference_backend();
+  const Copy marian("marian"), bart("bart"), bert("bert"), roberta("roberta");
+  // Positions that are computed, stored as well: as they are, rounded, and as others.
+  constexpr const char* kPositions = "model.decoder.embed_positions.weight";
+  const ModelFile file = marian.file();
+  std::vector<float> sinusoids;
+  for (std::int64_t t = 0; t < file.context; ++t) {
+    for (int f = 0; f < file.config.d_model; ++f) {
+      const int half = file.config.d_model / 2;
+      const double angle =
+          static_cast<double>(t) / std::pow(10000.0, static_cast<double>(f % half) / half);
+      sinusoids.push_back(static_cast<float>(f < half ? std::sin(angle) : std::cos(angle)));
+    }
+  }
+  const auto store = [&](const std::vector<float>& numbers) {
+    marian.change_weights([&](auto& all) {
+      all[kPositions] = {{file.context, file.config.d_model}, numbers};
+    });
+  };
+  store(sinusoids);
+  check_folder(marian.path(), *backend);
+  for (float& number : sinusoids) number += 1e-3f;
+  store(sinusoids);
+  check_folder(marian.path(), *backend);
+  sinusoids[7] += 0.01f;
+  store(sinusoids);
+  CHECK(has(marian.problem(), "decoder.embed_positions.weight"));
+  // Two tables with different numbers, where the config says that they need not be one.
+  const auto own = [](auto& all) {
+    for (float& number : all.at("model.decoder.embed_tokens.weight").second) number *= 2;
+  };
+  bart.change_weights(own);
+  CHECK(bart.file().source_vocab == 0);
+  bart.set("tie_word_embeddings", false);
+  CHECK(bart.file().source_vocab == 40);
+  // Of two biases that of the projection counts.
+  for (const auto& [copy, bias, other] :
+       {std::tuple{&bert, "cls.predictions.bias", "cls.predictions.decoder.bias"},
+        std::tuple{&roberta, "lm_head.bias", "lm_head.decoder.bias"}}) {
+    copy->change_weights([bias = bias, other = other](auto& all) {
+      all[other] = all.at(bias);
+      for (float& number : all[bias].second) number += 1;
+    });
+    check_folder(copy->path(), *backend);
+  }
+}
+
+TEST_CASE("folders: a token without a position is refused with its place") {
+  const auto problem = [](const char* name, std::vector<int> ids, std::vector<int> own) {
+    Document doc;
+    doc.model = Copy::reference_folder(name).string();
+    doc.ids = std::move(ids);
+    doc.target_ids = std::move(own);
+    return std::string(Runner().run(doc, *make_reference_backend()).problem);
+  };
+  CHECK(has(problem("roberta", {0, 5, 1, 6}, {}), "position 2"));
+  CHECK(problem("roberta", {0, 5, 3, 6}, {}) == "");
+  CHECK(has(problem("m2m_100", {5, 1, 6}, {}), "position 1"));
+  CHECK(has(problem("m2m_100", {5, 6}, {2, 7, 9, 1}), "position 3"));
+  CHECK(problem("bart", {5, 1, 6}, {2, 1, 9}) == "");  // there padding is a token like others
+  CHECK(problem("bert", {5, 0, 6}, {}) == "");
+}
+
 TEST_CASE("folders: decoders go on as the independent implementation does") {
   int tried = 0;
   for (const fs::path& folder : reference_folders()) {

@@ -64,6 +64,11 @@ TEST_CASE("segments: [CLS] first [SEP] second is closed by a [SEP], and each tok
         Words{"[CLS]", "a", "b", "[SEP]", "c", "[SEP]"});
   CHECK(read(divided("a b [SEP]")).tokens == Words{"[CLS]", "a", "b", "[SEP]"});
   CHECK(read(divided("a b")).segment_ids == Ids{0, 0, 0});
+  // Who also says hidden tokens reads [MASK] as one.
+  Document hidden = divided("a [MASK] [SEP] c");
+  hidden.config.token_head = true;
+  CHECK(read(hidden).tokens == Words{"[CLS]", "a", "[MASK]", "[SEP]", "c", "[SEP]"});
+  CHECK(read(divided("a [MASK] b")).tokens == Words{"[CLS]", "a", "[", "MASK", "]", "b"});
   // Who predicts tokens gets what was written and nothing else.
   CHECK(read(divided("a [SEP] b", false)).tokens == Words{"a", "[SEP]", "b"});
 }

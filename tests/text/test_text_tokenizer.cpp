@@ -157,6 +157,23 @@ TEST_CASE("a tokenizer gives the same answer again, after other texts and after 
   CHECK(a.count("abc") == 3);
 }
 
+TEST_CASE("texts that are kept whole are one token each, wherever they stand") {
+  Tokenizer tokenizer(TokenizerKind::kWords);
+  const auto texts = [&](std::string_view sentence) {
+    const std::vector<Token> tokens = tokenizer.tokenize(sentence);
+    for (const Token& t : tokens) CHECK(sentence.substr(t.begin, t.end - t.begin) == t.text);
+    return texts_of(tokens);
+  };
+  tokenizer.keep_whole("[SEP] [MASK]");
+  CHECK(texts("a [MASK] b[SEP]c") == Strings{"a", "[MASK]", "b", "[SEP]", "c"});
+  CHECK(texts("[SEP][SEP] [MASK]") == Strings{"[SEP]", "[SEP]", "[MASK]"});
+  CHECK(texts("[MASK [SEP]") == Strings{"[", "MASK", "[SEP]"});
+  tokenizer.keep_whole("[MASK]");
+  CHECK(texts("[MASK][SEP]") == Strings{"[MASK]", "[", "SEP", "]"});
+  tokenizer.keep_whole("");
+  CHECK(texts("[MASK]") == Strings{"[", "MASK", "]"});
+}
+
 TEST_CASE("max_tokens cuts the list and says so") {
   for (const TokenizerKind kind : kKinds) {
     Tokenizer tokenizer(kind);

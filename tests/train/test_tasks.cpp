@@ -567,7 +567,10 @@ TEST_CASE("tasks: what cannot be made is refused with what to do") {
   CHECK_THROWS_AS((void)make_task("copy", {{"length", 257}}), UsageError);
   CHECK(error_of([] {
           (void)make_task("induction", {{"longest", 30}});
-        }).find("shortest ≤ longest ≤ 24") != std::string::npos);
+        }).find("its longest is 30, and at most 24") != std::string::npos);
+  CHECK(error_of([] {
+          (void)make_task("induction", {{"shortest", 15}});
+        }).find("shortest length, 15, is above its longest, 14") != std::string::npos);
   CHECK(error_of([] {
           (void)make_task("dates", {{"first_year", 2050}});
         }).starts_with("the first year must not be after the last"));

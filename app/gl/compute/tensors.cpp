@@ -72,8 +72,8 @@ void GlTensors::make_room(Slot& slot, std::int64_t cells, std::int64_t room) {
   if (slot.buffer == 0) gl_.gen_buffers(1, &slot.buffer);
   gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, slot.buffer);
   if (fits) return;
-  slot.known = false;
-  slot.room = 0;  // should the driver refuse
+  slot.known = slot.used = false;  // what kernels still read is given up, not written over
+  slot.room = 0;                   // should the driver refuse
   gl_.buffer_data(GL_SHADER_STORAGE_BUFFER, bytes_of(room + guard_cells_), nullptr,
                   GL_DYNAMIC_COPY);
   check_gl(gl_, "glBufferData");
@@ -87,7 +87,7 @@ void GlTensors::make_room(Slot& slot, std::int64_t cells, std::int64_t room) {
 unsigned GlTensors::to_read(std::size_t at, const float* memory, std::int64_t cells,
                             std::int64_t room, const std::shared_ptr<const void>& constant) {
   Slot& slot = slots_[at];
-  if (slot.newer || (slot.run == run_ && slot.known)) return slot.buffer;
+  if (slot.newer || (slot.run == run_ && slot.known)) return hand_out(slot);
   slot.run = run_;
   const bool kept = slot.known && constant && !constant.owner_before(slot.constant) &&
                     !slot.constant.owner_before(constant) && slot.from == memory &&
@@ -97,17 +97,31 @@ unsigned GlTensors::to_read(std::size_t at, const float* memory, std::int64_t ce
   slot.from = memory;
   const bool same = slot.known && slot.hash == hash && slot.cells == cells;
   make_room(slot, cells, room);
-  if (same && slot.known) return slot.buffer;
+  if (same && slot.known) return hand_out(slot);
+  wait_for_kernels(slot);
   gl_.buffer_sub_data(GL_SHADER_STORAGE_BUFFER, 0, bytes_of(cells), memory);
   slot.hash = hash;
   slot.known = true;
+  return hand_out(slot);
+}
+
+unsigned GlTensors::hand_out(Slot& slot) {
+  slot.used = true;
   return slot.buffer;
+}
+
+// A barrier does not do it: it orders what comes behind kernels' writes, not behind their reads.
+// Other slots may have been handed out for a kernel that is yet to run, so they stay as they are.
+void GlTensors::wait_for_kernels(Slot& slot) {
+  if (slot.used) gl_.finish();
+  slot.used = false;
 }
 
 unsigned GlTensors::to_write(std::size_t at, std::int64_t cells, std::int64_t room) {
   Slot& slot = slots_[at];
   make_room(slot, cells, room);
   if (spoils_) {
+    wait_for_kernels(slot);
     constexpr std::uint32_t kNaN = 0x7fc0dead;
     gl_.clear_buffer_sub_data(GL_SHADER_STORAGE_BUFFER, GL_R32UI, 0, bytes_of(cells),
                               GL_RED_INTEGER, GL_UNSIGNED_INT, &kNaN);
@@ -120,7 +134,7 @@ unsigned GlTensors::mark_written(Slot& slot) {
   slot.known = false;
   slot.newer = true;
   slot.written_at = ++writes_;
-  return slot.buffer;
+  return hand_out(slot);
 }
 
 unsigned GlTensors::to_add(std::size_t at, const float* memory, std::int64_t cells,
@@ -135,7 +149,7 @@ void GlTensors::borrow(std::size_t at, unsigned buffer, std::int64_t cells) {
   Slot& slot = slots_[at];
   if (!slot.borrowed) drop(slot);
   slot.buffer = buffer;
-  slot.borrowed = slot.newer = true;
+  slot.borrowed = slot.newer = slot.used = true;
   slot.known = false;
   slot.room = slot.cells = cells;
   slot.written_at = ++writes_;

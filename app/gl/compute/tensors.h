@@ -81,6 +81,7 @@ class GlTensors {
     std::weak_ptr<const void> constant;
     const float* from = nullptr;
     bool newer = false;            // a kernel wrote it, and memory does not have it
+    bool used = false;             // a kernel may still be reading or writing it
     std::uint64_t run = 0;         // in which it was looked at
     std::uint64_t written_at = 0;  // counts kernels' writes
   };
@@ -88,6 +89,10 @@ class GlTensors {
   void drop(Slot&);
   void make_room(Slot&, std::int64_t cells, std::int64_t room);
   unsigned mark_written(Slot&);
+  /// For a kernel.
+  unsigned hand_out(Slot&);
+  /// To be called before its buffer is written from here.
+  void wait_for_kernels(Slot&);
 
   const GlCalls& gl_;
   std::int64_t guard_cells_;

@@ -17,7 +17,7 @@ double GlFigures::norm() const {
   if (odd >= 2) return std::numeric_limits<double>::quiet_NaN();
   if (odd >= 1) return std::numeric_limits<double>::infinity();
   return std::sqrt(static_cast<double>(large) * 0x1p158 + static_cast<double>(middle) +
-                   static_cast<double>(small) * 0x1p-180);
+                   static_cast<double>(small) * 0x1p-150);
 }
 
 GlUpdates::GlUpdates(const GlCalls& gl, const GlLimits& limits, const KernelTable& table,

@@ -5,6 +5,7 @@
 #include "core/base/number_text.h"
 #include "core/io/plain_file.h"
 #include "core/model/checkpoint.h"
+#include "core/model/folders/stored_again.h"
 #include "core/text/pieces/piece_tokenizer.h"
 
 namespace headlight {
@@ -80,6 +81,9 @@ ModelFolder::ModelFolder(const fs::path& folder)
   naming_file(folder / "config.json", [&] {
     check_head(config_, *type_);
     file_ = type_->read(config_, weights_.shapes());
+    const bool can_differ = !config_.flag_or("tie_word_embeddings", true);
+    if (can_differ && file_.source_vocab == 0 && has_two_tables(weights_))
+      file_.source_vocab = file_.vocab;
     validate(file_.config);
     const Config& c = file_.config;
     if (c.form == ModelForm::kTokens) file_.kind = c.mask.is_causal() ? "next-token" : "masked";
@@ -103,6 +107,7 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
                          {"needed", bytes_text(memory())},
                          {"available", bytes_text(most)}}});
   }
+  naming_file(path_, [&] { check_stored_positions(weights_, file_); });
   Model model;
   model.file = file_;
   model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);

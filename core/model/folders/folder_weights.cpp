@@ -106,6 +106,25 @@ std::string FolderWeights::number_types() const {
   return text;
 }
 
+std::optional<std::string_view> FolderWeights::bytes_of(std::string_view name) const {
+  const Place* place = find(name);
+  if (!place) return std::nullopt;
+  return files_[place->file]->bytes(*place->entry);
+}
+
+std::optional<std::vector<float>> FolderWeights::numbers_of(
+    std::string_view name, const std::vector<std::int64_t>& shape) const {
+  const Place* place = find(name);
+  if (!place || place->entry->shape != shape) return std::nullopt;
+  std::vector<Axis> axes;
+  for (const std::int64_t size : shape) axes.push_back({"", size});
+  std::vector<float> numbers(static_cast<std::size_t>(cell_count(axes)));
+  const StridedSource from = strided_source({std::string(name)}, axes, Role::kPositionTable);
+  copy_weights(files_[place->file]->bytes(*place->entry), place->entry->dtype, from, axes,
+               numbers.data());
+  return numbers;
+}
+
 std::vector<std::string> FolderWeights::unused(std::span<const TensorSpec> specs,
                                                std::span<const WeightRow> rows) const {
   std::set<std::string_view> used;

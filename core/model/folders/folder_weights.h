@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,11 @@ class FolderWeights {
   double bytes() const;
   /// "F32", or "F16 and F32" where there are several.
   std::string number_types() const;
+  /// The bytes of the file's tensor of this name; nothing where there is none.
+  std::optional<std::string_view> bytes_of(std::string_view name) const;
+  /// Its numbers; nothing where there is none of this shape.
+  std::optional<std::vector<float>> numbers_of(std::string_view name,
+                                               const std::vector<std::int64_t>& shape) const;
   /// Names in the files that none of the parameters is read from.
   std::vector<std::string> unused(std::span<const TensorSpec>, std::span<const WeightRow>) const;
 

@@ -39,11 +39,15 @@ class InductionTask : public Task {
 std::unique_ptr<Task> make_induction(const TaskOptions& options) {
   const int shortest = option(options, "shortest"), longest = option(options, "longest");
   const int most = std::min(option(options, "symbols"), option(options, "context") - 1);
-  if (shortest > longest || longest > most) {
-    throw UsageError(Message{"task.induction.sizes",
-                             {{"shortest", std::to_string(shortest)},
-                              {"longest", std::to_string(longest)},
-                              {"most", std::to_string(most)}}});
+  if (shortest > longest) {
+    throw UsageError(
+        Message{"task.induction.order",
+                {{"shortest", std::to_string(shortest)}, {"longest", std::to_string(longest)}}});
+  }
+  if (longest > most) {
+    throw UsageError(
+        Message{"task.induction.sizes",
+                {{"longest", std::to_string(longest)}, {"most", std::to_string(most)}}});
   }
   return std::make_unique<InductionTask>(options);
 }

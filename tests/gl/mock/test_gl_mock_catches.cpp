@@ -51,6 +51,8 @@ Problems problems_of(void (*mistake)(GlCalls&)) {
     c.heads = 2;
     Model model(c, {1, 3, 5});
     model.run(backend);
+    model.memory[0][0] += 1;
+    model.run(backend);
     model.run_backward(backend);
     backend.queue().take_timings();
   }
@@ -222,6 +224,22 @@ TEST_CASE("strict gl: a binding that gets no buffer, one too many, or one that i
   CHECK(any(hand.gl.take_problems(), {"binding 0 (A) has a buffer that was deleted"}));
 }
 
+TEST_CASE("strict gl: bytes that are written while a kernel may still read the old ones") {
+  const Problems found = problems_of([](GlCalls& gl) { gl.finish = [] {}; });
+  CHECK(any(found, {"glBufferSubData: shaders/", "may still read buffer"}));
+  ByHand hand(Kernel::kAdd);
+  const GLuint a = hand.buffer(4), b = hand.buffer(4), y = hand.buffer(4);
+  hand.add(a, b, y);
+  hand.barrier();
+  const float cells[4] = {};
+  hand.call.bind_buffer(GL_SHADER_STORAGE_BUFFER, b);
+  hand.call.buffer_sub_data(GL_SHADER_STORAGE_BUFFER, 0, 16, cells);
+  CHECK(any(hand.gl.take_problems(), {"glBufferSubData: shaders/add.comp may still read"}));
+  hand.call.finish();
+  hand.call.buffer_sub_data(GL_SHADER_STORAGE_BUFFER, 0, 16, cells);
+  CHECK(all(hand.gl.take_problems()) == "");
+}
+
 TEST_CASE("strict gl: cells that nobody wrote") {
   const Problems found = problems_of(
       [](GlCalls& gl) { gl.buffer_sub_data = [](GLenum, GLintptr, GLsizeiptr, const void*) {}; });
@@ -233,6 +251,7 @@ TEST_CASE("strict gl: cells that nobody wrote") {
   hand.call.buffer_sub_data(GL_SHADER_STORAGE_BUFFER, 0, 12, cells);
   hand.add(a, b, y);
   CHECK(any(hand.gl.take_problems(), {"reads cells of", "(B) that nobody wrote"}));
+  hand.call.finish();
   hand.call.bind_buffer(GL_SHADER_STORAGE_BUFFER, b);
   hand.call.buffer_sub_data(GL_SHADER_STORAGE_BUFFER, 12, 4, cells);
   hand.barrier();

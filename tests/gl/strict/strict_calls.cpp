@@ -193,6 +193,7 @@ struct StrictCalls {
       if (driver()) driver()->memory_barrier(what);
     };
     gl.finish = [] {
+      now().finish();
       if (driver()) driver()->finish();
     };
   }

@@ -118,6 +118,17 @@ void StrictGl::need_copy_barrier(const Buffer& buffer, const char* call) {
          ", and no GL_BUFFER_UPDATE_BARRIER_BIT came since");
 }
 
+// Drivers do not keep it back from kernels that still read the old bytes.
+void StrictGl::need_idle(const Buffer& buffer, const char* call) {
+  if (buffer.user.empty()) return;
+  report(std::string(call) + ": " + buffer.user + " may still read buffer " + number(bound_) +
+         ", for nobody waited since");
+}
+
+void StrictGl::finish() {
+  for (auto& entry : buffers_) entry.second.user.clear();
+}
+
 void StrictGl::bind_base(GLenum target, GLuint index, GLuint id) {
   if (target != GL_SHADER_STORAGE_BUFFER) {
     return report("glBindBufferBase: unknown target " + number(target));
@@ -153,6 +164,7 @@ void StrictGl::upload(GLenum target, GLintptr offset, GLsizeiptr bytes, const vo
   if (!data) report("glBufferSubData: from nowhere");
   if (!buffer || !data || !in_range(*buffer, offset, bytes, "glBufferSubData")) return;
   need_copy_barrier(*buffer, "glBufferSubData");
+  need_idle(*buffer, "glBufferSubData");
   ++uploads_;
   const auto begin = static_cast<std::size_t>(offset), count = static_cast<std::size_t>(bytes);
   buffer->written.add(begin, begin + count);
@@ -164,6 +176,7 @@ void StrictGl::spoil(GLenum target, GLintptr offset, GLsizeiptr bytes) {
   Buffer* buffer = bound(target, kCall);
   if (!buffer || !in_range(*buffer, offset, bytes, kCall)) return;
   need_copy_barrier(*buffer, kCall);
+  need_idle(*buffer, kCall);
   const auto begin = static_cast<std::size_t>(offset), count = static_cast<std::size_t>(bytes);
   buffer->written.remove(begin, begin + count);
 }
@@ -363,6 +376,7 @@ void StrictGl::check_use(const Program& program, const Use& use) {
     report(file + ": " + name + " is larger than a storage block may be");
   }
   if (use.bytes == 0) return;
+  use.buffer->user = program.text.file;
   if (use.reads && !buffer.written.covers(0, use.bytes)) {
     report(file + ": reads cells of " + name + " that nobody wrote");
   }

@@ -23,7 +23,8 @@ GlLimits least_limits();
 /// Stricter than OpenGL: every uniform and every buffer that a kernel declares has to be given anew
 /// for each dispatch, and nothing else; no kernel may read what nobody wrote; between a kernel that
 /// writes a buffer and the next that touches it, or one that reads it and the next that writes it,
-/// stands a barrier for kernels, and before bytes are copied to or from it one for copies; buffers
+/// stands a barrier for kernels, and before bytes are copied to or from it one for copies; what a
+/// kernel touched is written from outside only after the device has been waited for; buffers
 /// are as large as the kernel's uniforms say (strict_rules.h), and groups enough for all of it; no
 /// buffer that a kernel writes is bound twice.
 ///
@@ -76,6 +77,7 @@ class StrictGl {
     std::string writer;       // the kernel that wrote it last
     GLbitfield barriers = 0;  // that came since
     std::string reader;       // a kernel that read it, and no barrier since
+    std::string user;         // a kernel that touched it, and nobody waited since
   };
   struct Shader {
     StrictShader text;
@@ -117,6 +119,7 @@ class StrictGl {
   Buffer* bound(GLenum target, const char* call);
   bool in_range(const Buffer&, GLintptr offset, GLsizeiptr bytes, const char* call);
   void need_copy_barrier(const Buffer&, const char* call);
+  void need_idle(const Buffer&, const char* call);
 
   void get_integers(GLenum name, std::int64_t* value);
   void bind_base(GLenum target, GLuint index, GLuint id);
@@ -130,6 +133,7 @@ class StrictGl {
   void become(Program&, StrictShader text, std::string source);
   void set_uniform(GLint location, GLenum type, std::int64_t value, const char* call);
   void barrier(GLbitfield what);
+  void finish();
 
   void dispatch(const std::array<std::int64_t, 3>& groups);
   void check_uniforms(const Program&);

@@ -85,6 +85,7 @@ ModelFile read_roberta(const FolderConfig& in, const TensorShapes& shape_of_tens
   set_sizes(in, file.config);
   Config& c = file.config;
   c.position_offset = in.whole_or("pad_token_id", 1, 0, kMaxPositionOffset - 1) + 1;
+  file.unplaced = c.position_offset - 1;
   file.context = in.whole("max_position_embeddings", c.position_offset + 1, kLargestContext) -
                  c.position_offset;
   const int segments = in.whole_or("type_vocab_size", 1, 0, 1);
@@ -191,7 +192,7 @@ std::vector<WeightRow> bert_rows(const FolderConfig&, const TensorShapes&) {
         1,
         end},
        {Role::kUnembedding, kBertProjection, kProduct},
-       {Role::kUnembeddingBias, "cls.predictions.bias|cls.predictions.decoder.bias"},
+       {Role::kUnembeddingBias, "cls.predictions.decoder.bias|cls.predictions.bias"},
        {Role::kPoolerWeight, "pooler.dense.weight", kProduct},
        {Role::kPoolerBias, "pooler.dense.bias"},
        {Role::kClassWeight, "classifier.weight", kProduct},
@@ -205,7 +206,7 @@ std::vector<WeightRow> roberta_rows(const FolderConfig&, const TensorShapes&) {
                                     {Role::kNormScale, "lm_head.layer_norm.weight", {}, 0, 1, end},
                                     {Role::kNormShift, "lm_head.layer_norm.bias", {}, 0, 1, end},
                                     {Role::kUnembedding, kRobertaProjection, kProduct},
-                                    {Role::kUnembeddingBias, "lm_head.bias|lm_head.decoder.bias"},
+                                    {Role::kUnembeddingBias, "lm_head.decoder.bias|lm_head.bias"},
                                     {Role::kPoolerWeight, "classifier.dense.weight", kProduct},
                                     {Role::kPoolerBias, "classifier.dense.bias"},
                                     {Role::kClassWeight, "classifier.out_proj.weight", kProduct},

@@ -81,6 +81,7 @@ ModelFile read_m2m_100(const FolderConfig& in, const TensorShapes& shape_of_tens
   c.positions = PositionKind::kSinusoidal;
   c.sinusoid = Sinusoid::kHalvesToEnd;
   c.position_offset = in.whole_or("pad_token_id", 1, 0, kMaxPositionOffset - 1) + 1;
+  file.unplaced = c.position_offset - 1;
   file.begin = kUsualBegin;
   return file;
 }
