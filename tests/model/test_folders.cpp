@@ -487,6 +487,23 @@ TEST_CASE("folders: what the files hold besides has to say the same") {
   sinusoids[7] += 0.01f;
   store(sinusoids);
   CHECK(has(marian.problem(), "decoder.embed_positions.weight"));
+  // In a type that is not read, and shorter than numbers would be.
+  const Copy odd("marian");
+  const std::string bytes = read_file(odd / "model.safetensors", 1 << 24);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  Json header = Json::parse(bytes.substr(sizeof(length), length));
+  const std::string data = bytes.substr(sizeof(length) + length);
+  const auto cells = static_cast<std::size_t>(file.context * file.config.d_model);
+  header[kPositions] = {{"dtype", "I8"},
+                        {"shape", {file.context, file.config.d_model}},
+                        {"data_offsets", {data.size(), data.size() + cells}}};
+  const std::string text = header.dump();
+  length = text.size();
+  std::string changed(sizeof(length), 0);
+  std::memcpy(changed.data(), &length, sizeof(length));
+  write_file_atomic(odd / "model.safetensors", changed + text + data + std::string(cells, 1));
+  CHECK(has(odd.problem(), "holds I8"));
   // Two tables with different numbers, where the config says that they need not be one.
   const auto own = [](auto& all) {
     for (float& number : all.at("model.decoder.embed_tokens.weight").second) number *= 2;

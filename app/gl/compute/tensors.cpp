@@ -13,6 +13,10 @@ namespace {
 
 constexpr float kGuardWord = 12345.678f;
 
+// How often this thread, which has one context, has waited for all that its device was told: it did
+// where it copied to memory what a kernel wrote last.
+thread_local std::uint64_t g_waits = 0;
+
 GLsizeiptr bytes_of(std::int64_t cells) {
   return static_cast<GLsizeiptr>(cells) * static_cast<GLsizeiptr>(sizeof(float));
 }
@@ -107,13 +111,14 @@ unsigned GlTensors::to_read(std::size_t at, const float* memory, std::int64_t ce
 
 unsigned GlTensors::hand_out(Slot& slot) {
   slot.used = true;
+  slot.waits = g_waits;
   return slot.buffer;
 }
 
 // A barrier does not do it: it orders what comes behind kernels' writes, not behind their reads.
 // Other slots may have been handed out for a kernel that is yet to run, so they stay as they are.
 void GlTensors::wait_for_kernels(Slot& slot) {
-  if (slot.used) gl_.finish();
+  if (slot.used && slot.waits == g_waits) gl_.finish();
   slot.used = false;
 }
 
@@ -149,7 +154,8 @@ void GlTensors::borrow(std::size_t at, unsigned buffer, std::int64_t cells) {
   Slot& slot = slots_[at];
   if (!slot.borrowed) drop(slot);
   slot.buffer = buffer;
-  slot.borrowed = slot.newer = slot.used = true;
+  slot.borrowed = slot.newer = true;
+  hand_out(slot);
   slot.known = false;
   slot.room = slot.cells = cells;
   slot.written_at = ++writes_;
@@ -160,6 +166,7 @@ void GlTensors::fetch(std::size_t at, float* memory) {
   if (!slot.newer) return;
   gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, slot.buffer);
   gl_.get_buffer_sub_data(GL_SHADER_STORAGE_BUFFER, 0, bytes_of(slot.cells), memory);
+  g_waits += slot.written_at == writes_;
   slot.newer = false;
   slot.known = true;
   slot.run = run_;

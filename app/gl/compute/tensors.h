@@ -81,7 +81,8 @@ class GlTensors {
     std::weak_ptr<const void> constant;
     const float* from = nullptr;
     bool newer = false;            // a kernel wrote it, and memory does not have it
-    bool used = false;             // a kernel may still be reading or writing it
+    bool used = false;             // a kernel may be reading or writing it …
+    std::uint64_t waits = 0;       // … unless the thread has waited more often than this since
     std::uint64_t run = 0;         // in which it was looked at
     std::uint64_t written_at = 0;  // counts kernels' writes
   };

@@ -112,10 +112,20 @@ std::optional<std::string_view> FolderWeights::bytes_of(std::string_view name) c
   return files_[place->file]->bytes(*place->entry);
 }
 
+namespace {
+
+void check_numbers(std::string_view name, const SafetensorsEntry& entry) {
+  if (entry.dtype != "F32" && entry.dtype != "F16" && entry.dtype != "BF16")
+    throw Error(Message{"folder.dtype", {{"name", std::string(name)}, {"dtype", entry.dtype}}});
+}
+
+}  // namespace
+
 std::optional<std::vector<float>> FolderWeights::numbers_of(
     std::string_view name, const std::vector<std::int64_t>& shape) const {
   const Place* place = find(name);
   if (!place || place->entry->shape != shape) return std::nullopt;
+  check_numbers(name, *place->entry);
   std::vector<Axis> axes;
   for (const std::int64_t size : shape) axes.push_back({"", size});
   std::vector<float> numbers(static_cast<std::size_t>(cell_count(axes)));
@@ -172,8 +182,7 @@ FolderWeights::Taken FolderWeights::check(const TensorSpec& spec,
   const SafetensorsEntry& entry = *place->entry;
   const MappedSafetensors& file = *files_[place->file];
   return naming_file(file.path(), [&]() -> Taken {
-    if (entry.dtype != "F32" && entry.dtype != "F16" && entry.dtype != "BF16")
-      throw Error(Message{"folder.dtype", {{"name", source->name}, {"dtype", entry.dtype}}});
+    check_numbers(source->name, entry);
     if (without_leading_ones(entry.shape, from.shape.size()) != from.shape) {
       throw Error(Message{"folder.shape",
                           {{"name", source->name},

@@ -50,8 +50,10 @@ Problems problems_of(void (*mistake)(GlCalls&)) {
     c.d_model = 6;
     c.heads = 2;
     Model model(c, {1, 3, 5});
+    backend.set_fetching(false);
     model.run(backend);
     model.memory[0][0] += 1;
+    backend.set_fetching(true);
     model.run(backend);
     model.run_backward(backend);
     backend.queue().take_timings();

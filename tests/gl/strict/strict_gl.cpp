@@ -191,6 +191,7 @@ void StrictGl::download(GLenum target, GLintptr offset, GLsizeiptr bytes, void* 
     report("glGetBufferSubData: reads bytes of buffer " + number(bound_) + " that nobody wrote");
   }
   if (!has_driver_) std::memcpy(data, buffer->bytes.data() + begin, count);
+  finish();  // behind that barrier it waits for all that was told before
 }
 
 void StrictGl::copy(GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset,
