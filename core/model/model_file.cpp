@@ -36,6 +36,7 @@ std::string model_text(const ModelFile& m) {
   if (m.ends.size() > 1) json["end"] = m.ends;
   if (!m.forced.empty()) json["forced"] = m.forced;
   if (!m.never.empty()) json["never"] = m.never;
+  if (m.unplaced) json["unplaced"] = *m.unplaced;
   json["model"] = config_json(m.config);
   return json_text(json);
 }
@@ -79,6 +80,9 @@ void read_begin(const JsonReader& in, ModelFile& file) {
 // What only some forms of model have, and must have.
 void read_form(const JsonReader& in, ModelFile& file) {
   read_ends(in, file);
+  int unplaced = 0;
+  in.number("unplaced", unplaced, 0, static_cast<int>(file.vocab) - 1);
+  if (in.find("unplaced")) file.unplaced = unplaced;
   if (file.config.form == ModelForm::kTranslate) {
     if (!in.find("source")) throw Error(Message{"checkpoint.no_key", {{"key", "source"}}});
     in.number("source", file.source, 1, kLargestContext);

@@ -294,7 +294,9 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
   for (const TextEntry& entry : all_texts()) {  // every sentence there is
     CAPTURE(entry.id);
     const bool sentence = entry.id.find(".words") != entry.id.npos && entry.id.starts_with("step.");
-    if (sentence && !entry.id.ends_with(".none")) CHECK(seen.contains(entry.id));
+    // Said instead of one of the others (core/explain/steps.cpp).
+    const bool instead = entry.id.ends_with(".none") || entry.id.ends_with(".equal");
+    if (sentence && !instead) CHECK(seen.contains(entry.id));
   }
 }
 

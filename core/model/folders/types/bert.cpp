@@ -173,7 +173,12 @@ std::vector<WeightRow> with_rows(std::vector<WeightRow> rows, std::vector<Weight
   return rows;
 }
 
-std::vector<WeightRow> bert_rows(const FolderConfig&, const TensorShapes&) {
+// Of the two that a file may have the projection's own counts; one that is written has the other.
+const char* bias_name(const TensorShapes& shape_of, const char* own, const char* usual) {
+  return shape_of(own) ? own : usual;
+}
+
+std::vector<WeightRow> bert_rows(const FolderConfig&, const TensorShapes& shape_of) {
   const Section end = Section::kPrediction;
   return with_rows(
       encoder_rows(),
@@ -192,21 +197,23 @@ std::vector<WeightRow> bert_rows(const FolderConfig&, const TensorShapes&) {
         1,
         end},
        {Role::kUnembedding, kBertProjection, kProduct},
-       {Role::kUnembeddingBias, "cls.predictions.decoder.bias|cls.predictions.bias"},
+       {Role::kUnembeddingBias,
+        bias_name(shape_of, "cls.predictions.decoder.bias", "cls.predictions.bias")},
        {Role::kPoolerWeight, "pooler.dense.weight", kProduct},
        {Role::kPoolerBias, "pooler.dense.bias"},
        {Role::kClassWeight, "classifier.weight", kProduct},
        {Role::kClassBias, "classifier.bias"}});
 }
 
-std::vector<WeightRow> roberta_rows(const FolderConfig&, const TensorShapes&) {
+std::vector<WeightRow> roberta_rows(const FolderConfig&, const TensorShapes& shape_of) {
   const Section end = Section::kPrediction;
   return with_rows(encoder_rows(), {{Role::kHeadWeight, "lm_head.dense.weight", kProduct},
                                     {Role::kHeadBias, "lm_head.dense.bias"},
                                     {Role::kNormScale, "lm_head.layer_norm.weight", {}, 0, 1, end},
                                     {Role::kNormShift, "lm_head.layer_norm.bias", {}, 0, 1, end},
                                     {Role::kUnembedding, kRobertaProjection, kProduct},
-                                    {Role::kUnembeddingBias, "lm_head.decoder.bias|lm_head.bias"},
+                                    {Role::kUnembeddingBias,
+                                     bias_name(shape_of, "lm_head.decoder.bias", "lm_head.bias")},
                                     {Role::kPoolerWeight, "classifier.dense.weight", kProduct},
                                     {Role::kPoolerBias, "classifier.dense.bias"},
                                     {Role::kClassWeight, "classifier.out_proj.weight", kProduct},
