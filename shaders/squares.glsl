@@ -1,7 +1,7 @@
 // Sums of squares of any floats, in three parts, because the square of a large or a small float is
 // none: (2^-79 x)² of those over 2^30, (2^75 x)² of those under 2^-30, x² of the others. Each is at
-// most 2^98, so that more cells than a card holds add up to no infinity. `odd` is 1 where one was
-// infinite, 2 where one was NaN.
+// most 2^98: 2^29 of them add up to no infinity. `odd` is 1 where one was infinite, 2 where one was
+// NaN.
 struct Squares {
   Sum large, middle, small;
   float odd;
