@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
 #include <exception>
@@ -98,6 +99,27 @@ int finished(int status) {
   return 1;
 }
 
+// "--text=": an option without its value.
+bool lacks_value(std::string_view argument) {
+  if (!argument.starts_with("--") || !argument.ends_with('=')) return false;
+  const std::string_view name = argument.substr(2, argument.size() - 3);
+  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == name.npos;
+}
+
+// In the order of CLI11: from the last one. "--text=" is given on as an option and an empty value,
+// since the next argument would be taken for that.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    arguments.emplace_back(argv[i]);
+    if (!lacks_value(arguments.back())) continue;
+    arguments.back().pop_back();
+    arguments.emplace_back();
+  }
+  std::ranges::reverse(arguments);
+  return arguments;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -152,7 +174,7 @@ int run_command_line(int argc, char** argv) {
     };
   });
   try {
-    app.parse(argc, argv);
+    app.parse(arguments_of(argc, argv));
     if (!run) run = [window] { return open_window(*window); };
     return finished(run());
   } catch (const CLI::Success& wanted) {  // --help, --version

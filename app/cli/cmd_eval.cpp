@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/printable.h"
-#include "core/graph/program_memory.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
 #include "core/run/model_input.h"
@@ -178,18 +177,16 @@ void print_pairs(const PairFigures& f, bool json) {
               percent(f.given_share()).c_str(), number_text(f.loss(), 6).c_str());
 }
 
-// What a model from elsewhere reads around the texts of a table.
-RowMarks marks_of(const Model& model, bool labels) {
+// What an encoder-decoder from elsewhere reads around the texts of pairs.
+PairMarks marks_of(const Model& model) {
   if (!model.vocabulary->pieces()) return {};
-  if (labels) return {model.before, model.behind, {}, {}};
-  return {model.before, model.behind, opening_of(model), end_of(model)};
+  return {{model.before, model.behind}, opening_of(model), end_of(model)};
 }
 
 // Rows of a table, cut and numbered as the model has learned it.
 int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   const bool labels = !o.labels.empty();
   const ModelFile& file = model->file;
-  // Rows that it has learned here had no marks of a tokenizer.
   const bool own = file.task == (labels ? "labels" : "pairs");
   const bool joined = !labels && own && file.config.form == ModelForm::kTokens;
   if (!joined && file.config.form != (labels ? ModelForm::kClasses : ModelForm::kTranslate)) {
@@ -203,20 +200,19 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   options.known_classes = file.classes;
   options.validation = 0;
   options.joined = joined;
-  if (!own) options.marks = marks_of(*model, labels);
-  const RowMarks& marks = options.marks;
-  const auto around = static_cast<int>(marks.before.size() + marks.behind.size());
-  // Without [BOS], or [CLS] where there is one.
-  const int begins = labels ? (marks.empty() ? begins_with_class(file.config) : around)
+  // Pairs that it has learned here had no marks of a tokenizer.
+  if (!labels && !own) options.marks = marks_of(*model);
+  const PairMarks& marks = options.marks;
+  // Without [BOS], or what stands around a row with a class.
+  const int around = labels ? classifier_frame(file.config, *model->vocabulary).size()
                             : std::max<int>(static_cast<int>(marks.opening.size()), !joined);
-  options.context = static_cast<int>(file.context) - begins;
-  options.source_context = static_cast<int>(file.source) - (labels ? 0 : around);
+  options.context = static_cast<int>(file.context) - around;
+  options.source_context = static_cast<int>(file.source) - marks.source.size();
   if (!labels && model->target) options.known_target = model->target;
   LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
                                     {labels ? o.labels : o.pairs, ""}, options);
   for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
-  const std::shared_ptr<const Task> task =
-      marks.empty() ? as_read_by(file.config, std::move(loaded.task)) : std::move(loaded.task);
+  const std::shared_ptr<const Task> task = as_read_by(file.config, std::move(loaded.task));
   if (labels) {
     print_labels(*task, score_labels(model, *task, o.threads), o.json);
   } else {
@@ -237,7 +233,8 @@ int run_sentences(const EvalOptions& o, const std::shared_ptr<const Model>& mode
   options.validation = 0;
   options.next_sentence = true;
   if (config.token_head) options.masked = kMaskedShare;
-  options.context = static_cast<int>(model->file.context) - begins_with_class(config);
+  options.context = static_cast<int>(model->file.context) -
+                    classifier_frame(config, *model->vocabulary, true).size();
   LoadedTask loaded = load_own_task(OwnData::kText, {o.text, ""}, options);
   for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
   const auto task = as_read_by(config, std::move(loaded.task));

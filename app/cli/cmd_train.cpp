@@ -17,7 +17,6 @@
 #include "app/cli/train/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/graph/program_memory.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
 #include "core/run/model_input.h"
@@ -27,7 +26,6 @@
 #include "core/train/optim/check_number.h"
 #include "core/train/optim/early_stop.h"
 #include "core/train/run_checkpoint.h"
-#include "core/train/tasks/class_token.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -212,9 +210,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   if (from && o.data_ids.empty()) {  // rows of ids have no tokenizer
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
              from->model.classes};
+    fit_rows(o, from->model, *known.vocabulary);
   }
-  if (from && !o.labels.empty() && o.context == 0)
-    o.context = static_cast<int>(from->model.context) - (begins_with_class(config) ? 1 : 0);
   if (settings.frozen != kNoneFrozen && o.model.backend == "gl")
     throw UsageError(Message{"train.freeze_backend"});
   LearnedFrom data = open_data(o, settings, known, config);

@@ -70,7 +70,7 @@ void ModelOptions::add_to(CLI::App& app) {
        "none, sinusoidal, learned or rotary; by distance: relative, t5, alibi or transformer-xl");
   text("--rotary", rotary, "Rotary positions: half (i, i + half) or interleaved (2i, 2i + 1)");
   app.add_option("--rotary-base", rotary_base,
-                 "Rotary positions: base of the wavelengths (1 to 1e9; default 10000)")
+                 "Rotary positions: base of the wavelengths (1 to 1e12; default 10000)")
       ->group(kModelOptions);
   number("--rotary-width", rotary_width,
          "Rotary positions: how many features of a head turn, an even number (0: all)");

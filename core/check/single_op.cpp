@@ -1,6 +1,7 @@
 #include "core/check/single_op.h"
 
 #include "core/check/single_op_work.h"
+#include "core/graph/config.h"
 
 namespace headlight {
 namespace {
@@ -96,7 +97,7 @@ void rotary(Work& work) {
   work.expect(x.shape.size() == 4 && !x.cells.empty(), "x", "(batch, heads, positions, width)");
   const std::int64_t width = x.shape[3];
   OpParams params;
-  params.base = work.number("base", 1, 1e9, false).value_or(10000);
+  params.base = work.number("base", kLowestRotaryBase, kHighestRotaryBase, false).value_or(10000);
   params.interleaved = work.number("interleaved", 0, 1, true).value_or(0) == 1;
   const auto turned = work.number("turned", 2, static_cast<double>(width), true);
   params.turned = static_cast<std::int64_t>(turned.value_or(static_cast<double>(width)));

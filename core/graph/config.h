@@ -267,7 +267,7 @@ void validate(const Config&);
 void validate_options(const Config&);
 
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
-inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
+inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e12;
 inline constexpr double kHighestRotaryFactor = 1e6;
 inline constexpr double kLowestScoreScale = 1e-6, kHighestScoreScale = 1e6;  // besides 0: none
 inline constexpr double kLowestSoftcap = 1e-3, kHighestSoftcap = 1e6;        // besides 0: none

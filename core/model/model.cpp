@@ -12,7 +12,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
 #include "core/model/row_ids.h"
-#include "core/text/pieces/piece_tokenizer.h"
+#include "core/text/row_frame.h"
 #include "core/text/unknown_words.h"
 
 namespace headlight {
@@ -185,18 +185,10 @@ const Vocabulary& target_vocabulary(const Model& model) {
 }
 
 void find_frame(Model& model) {
-  const PieceTokenizer* pieces = model.vocabulary->pieces();
-  if (!pieces) return;
-  model.before.clear();
-  model.behind.clear();
-  bool behind = false;
-  // What is put around a text stands nowhere in it.
-  for (const PlacedToken& token : pieces->encode("a")) {
-    if (token.end > 0)
-      behind = true;
-    else
-      (behind ? model.behind : model.before).push_back(token.id);
-  }
+  if (!model.vocabulary->pieces()) return;
+  RowFrame frame = frame_of(*model.vocabulary);
+  model.before = std::move(frame.before);
+  model.behind = std::move(frame.behind);
 }
 
 bool has_ids_alone(const Model& model) { return holds_ids_alone(*model.vocabulary); }

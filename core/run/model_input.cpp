@@ -123,12 +123,6 @@ RowFrame row_frame(const Model* model, const Document& document) {
   return {};
 }
 
-void put_around(const RowFrame& frame, std::vector<int>& ids) {
-  if (ids.empty()) return;
-  ids.insert(ids.begin(), frame.before.begin(), frame.before.end());
-  ids.insert(ids.end(), frame.behind.begin(), frame.behind.end());
-}
-
 int separator_of(const Model* model, const Config& config, const RunInput& input) {
   if (model) return separator_of(config, model->vocabulary.get());
   if (!config.tells_sentences()) return -1;

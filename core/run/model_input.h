@@ -12,6 +12,7 @@
 #include "core/document/document.h"
 #include "core/model/model.h"
 #include "core/run/trace.h"
+#include "core/text/row_frame.h"
 
 namespace headlight {
 
@@ -63,16 +64,9 @@ std::vector<int> opening_of(const Model&);
 /// vocabulary has none.
 int class_of(const Model&);
 
-/// Tokens of the row that nobody wrote, before those of the sentence and behind them: [CLS], where
-/// a classifier judges by it, and what the model's tokenizer puts there. None where ids are given;
-/// −1 where the model has no such token.
-struct RowFrame {
-  std::vector<int> before, behind;
-  int size() const { return static_cast<int>(before.size() + behind.size()); }
-};
+/// Tokens of the row that nobody wrote: [CLS], where a classifier judges by it, or what the model's
+/// tokenizer puts around a text; −1: a token that the model lacks. None where ids are given.
 RowFrame row_frame(const Model*, const Document&);
-/// Puts them around the sentence's ids, if there are any.
-void put_around(const RowFrame&, std::vector<int>& ids);
 
 /// RunShape::separator; of the sandbox (null) that of the sentence's own tokens.
 int separator_of(const Model*, const Config&, const RunInput&);

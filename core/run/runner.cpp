@@ -193,7 +193,7 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
     input.ids.resize(limit);
   }
   if (std::ranges::count(frame.before, -1) > 0) (void)class_of(model);  // says that there is none
-  put_around(frame, input.ids);
+  if (!input.ids.empty()) put_around(frame, input.ids);
   check_placed(model, input.ids, *model.vocabulary);
   name_tokens(*model.vocabulary, input.ids, input.tokens);
   const bool fills = fills_masks(model) || model.file.config.token_head;
@@ -259,7 +259,7 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   result.tokens_in_sentence = input.source_ids.size();
   result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
   if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
-  put_around(row_frame(&model, doc), input.source_ids);
+  if (!input.source_ids.empty()) put_around(row_frame(&model, doc), input.source_ids);
   check_placed(model, input.source_ids, *model.vocabulary);
   name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
   if (doc.target_ids.empty() && (!pair.target || !doc.ids.empty())) return;

@@ -44,7 +44,7 @@ std::string name_of(const std::string& ref) {
 }  // namespace
 
 RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
-                    std::int64_t context) {
+                    std::int64_t context, const Vocabulary* tokens) {
   const RunPlan fresh = default_plan("", plan.data);
   const std::uint64_t seed = plan.config.seed;
   plan.settings.base = ref;
@@ -56,7 +56,10 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
     plan.settings.schedule = fresh.settings.schedule;
     plan.settings.schedule.peak *= kRateOfNew;
     TextOptions options = fresh.text_options;
-    options.context = static_cast<int>(context) - (begins_with_class(plan.config) ? 1 : 0);
+    const bool closed = plan.text_options.next_sentence;
+    const int around = tokens ? classifier_frame(plan.config, *tokens, closed).size()
+                              : static_cast<int>(begins_with_class(plan.config));
+    options.context = static_cast<int>(context) - around;
     options.validation = plan.text_options.validation;
     options.next_sentence = plan.text_options.next_sentence;
     options.masked = plan.text_options.masked;

@@ -14,8 +14,11 @@ namespace headlight {
 /// ref, config and context in tokens): the same tokens, rows no longer than its own, a tenth of the
 /// rate that a new model learns with, and on text fewer steps, so that it stays near to what it
 /// knew. Labels and next sentences get a head of their own (classifier_on(), pair_judge_on());
-/// throws UsageError as these do, and where the model reads no row that is long enough.
-RunPlan tuning_plan(RunPlan, const std::string& ref, const Config&, std::int64_t context);
+/// throws UsageError as these do, and where the model reads no row that is long enough. `tokens`:
+/// the model's, where they are at hand; make_plan_task() leaves room for what they put around a
+/// row.
+RunPlan tuning_plan(RunPlan, const std::string& ref, const Config&, std::int64_t context,
+                    const Vocabulary* tokens = nullptr);
 
 /// The plan of a run on the same data, learning the same of them, that begins with new weights.
 RunPlan untuned_plan(const RunPlan&);

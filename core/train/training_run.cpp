@@ -1,14 +1,15 @@
 #include "core/train/training_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/graph/options/attention_options.h"
-#include "core/graph/program_memory.h"
 #include "core/io/atomic_file.h"
 #include "core/train/fine_tuning.h"
 #include "core/train/optim/check_number.h"
+#include "core/train/tasks/class_token.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -206,8 +207,11 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
         std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
     plan.text_options.cut = plan.text_options.known->cut();
     plan.text_options.known_classes = model.classes;
-    const int before = begins_with_class(model.config) ? 1 : 0;
-    plan.text_options.context = static_cast<int>(model.context) - before;
+    const bool judges = labels || next_sentence;
+    const RowFrame frame =
+        judges ? classifier_frame(model.config, *plan.text_options.known, next_sentence)
+               : RowFrame{};
+    plan.text_options.context = std::max(static_cast<int>(model.context) - frame.size(), 1);
   }
   plan.settings = settings;
   plan.config = model.config;
@@ -244,6 +248,14 @@ LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress)
     const std::shared_ptr<const Model> base = load_model(plan.settings.base);
     options.known = vocabulary_on(*base, plan.data, options);
     options.cut = options.known->cut();
+    // The plan may have been made without its tokenizer, which may put more around a row than
+    // [CLS].
+    if (judges_rows(plan.data, options)) {
+      const RowFrame frame = classifier_frame(plan.config, *options.known, options.next_sentence);
+      const int most = std::max(static_cast<int>(base->file.context) - frame.size(), 1);
+      const int longest = options.context > 0 ? options.context : kLongestRow;
+      if (longest > most) options.context = most;
+    }
   }
   return load_own_task(plan.data, plan.text, options, progress);
 }

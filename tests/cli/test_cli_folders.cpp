@@ -1,6 +1,8 @@
 // Folders of other programs on the command line: what is printed of what they write, and what is
 // said of requests that make no sense.
+#include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -100,6 +102,49 @@ TEST_CASE("folders: source ids are rows of the source's own table") {
   check_refused(run(joined(trace, {"40,0"})), 2, {"position 0 is 40", "from 0 to 39"});
   check_refused(run(joined(trace, {"39,0", "--target-ids", "33,34"})), 2,
                 {"position 1 is 34", "from 0 to 33"});
+}
+
+// Rows as the model has learned them, with [CLS] and [SEP], also those that are too long for it.
+TEST_CASE(
+    "folders: a classifier on another program's folder learns rows as its tokenizer has them") {
+  const Folder folder;
+  const std::string bert = folder / "bert";
+  make_worded_folder("bert", bert, {{0, "[PAD]"}, {1, "[CLS]"}, {2, "[SEP]"}, {3, "<unk>"}},
+                     {{"type", "BertProcessing"}, {"sep", {"[SEP]", 2}}, {"cls", {"[CLS]", 1}}});
+  const auto most =
+      nlohmann::json::parse(read_bytes(bert + "/config.json"))["max_position_embeddings"]
+          .get<int>();
+  std::string text = "w5";
+  for (int i = 1; i < most; ++i) text += " w" + std::to_string(6 + i % 3);
+  const std::string table = folder.write("t.tsv", "w5 w6\tone\nw7 w8 w9\ttwo\n" + text + "\ttwo\n");
+  const std::string run_folder = folder / "run";
+  const auto train = [&](Args more) {
+    return run_well(joined({"train", "--labels", table, "--validation", table, "--log",
+                            folder / "log.csv", "--out", run_folder},
+                           more));
+  };
+  CHECK(contains(train({"--from", bert, "--batch", "3", "--steps", "2"}).err,
+                 std::to_string(most - 2)));
+  train({"--resume", run_folder, "--steps", "4"});
+  const auto config = nlohmann::json::parse(read_bytes(run_folder + "/config.json"));
+  CHECK(config["context"] == most);
+  // What training measured is what eval measures and what a person sees of each row.
+  const std::string log = read_bytes(folder / "log.csv");
+  const double learned = std::stod(log.substr(log.rfind(',') + 1));
+  const auto measured = nlohmann::json::parse(
+      run_well({"eval", "--model", run_folder, "--labels", table, "--json"}).out);
+  double nats = 0;
+  for (const auto& [row, label] : std::vector<std::pair<std::string, std::size_t>>{
+           {"w5 w6", 0},
+           {"w7 w8 w9", 1},
+           {text.substr(0, text.rfind(' ', text.rfind(' ') - 1)), 1}}) {
+    run_well(
+        {"trace", "--model", run_folder, "--sentence", row, "--out", folder / "t.safetensors"});
+    const SafetensorsFile trace = read_safetensors(folder / "t.safetensors");
+    nats -= std::log(static_cast<double>(tensor_as_float(trace, "probs")[label]));
+  }
+  CHECK(measured["loss"].get<double>() == doctest::Approx(nats / 3).epsilon(1e-4));
+  CHECK(learned == doctest::Approx(nats / 3).epsilon(1e-4));
 }
 
 TEST_CASE("folders: what a model cannot do is said with what it does") {

@@ -33,6 +33,7 @@ TEST_CASE("tokenize: a folder with a tokenizer alone; one text, two texts, a fil
   const std::string file = folder.write("text.txt", "hello [MASK]");
   CHECK(tokens_of({"--model", bert, "--file", file})["ids"] == Ids{2, 5, 4, 3});
   CHECK(contains(run_well({"tokenize", "--model", bert, "--text", "hello"}).out, "5  hello\n"));
+  CHECK(contains(run_well({"tokenize", "--model", bert, "--text=", "--json"}).out, "[2,3]"));
   CHECK(run_well({"tokenize", "--model", bert, "--decode", "5, 6,7"}).out == "helloing world\n");
   CHECK(tokens_of({"--model", bert, "--decode", "7"})["text"] == "world");
 }

@@ -287,7 +287,12 @@ TEST_CASE("folders: what an encoder-decoder's row begins and ends with") {
   CHECK(other.file().forced == std::vector{7});
   CHECK(other.file().ends == std::vector{2});
   write_file_atomic(other / "generation_config.json", R"({"eos_token_id": ["</s>"]})");
+  CHECK(has(other.problem(), "generation_config.json"));
+  CHECK_FALSE(has(other.problem(), "/config.json"));
   CHECK(has(other.problem(), "eos_token_id"));
+  fs::remove(other / "generation_config.json");
+  other.set("forced_bos_token_id", "</s>");
+  CHECK(has(other.problem(), "/config.json"));
 }
 
 TEST_CASE("folders: any of the tokens that end a text ends what is written") {

@@ -17,15 +17,18 @@ inline std::string reference_folder(const char* name) {
 }
 
 /// Copies that folder to `to`. Id 7 is the word "w7" of its tokenizer, but for
-/// `special` tokens, by id; "<unk>" among them stands for all other words.
+/// `special` tokens, by id; "<unk>" among them stands for all other words. `around`: the
+/// tokenizer's post_processor.
 inline void make_worded_folder(const char* name, const std::filesystem::path& to,
-                               const std::map<int, std::string>& special) {
+                               const std::map<int, std::string>& special,
+                               const nlohmann::json& around = nullptr) {
   namespace fs = std::filesystem;
   const fs::path from(reference_folder(name));
   fs::create_directories(to);
   for (const char* file : {"config.json", "model.safetensors"}) fs::copy(from / file, to / file);
   nlohmann::json tokenizer = {{"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
                               {"model", {{"type", "WordLevel"}, {"unk_token", "<unk>"}}}};
+  if (!around.is_null()) tokenizer["post_processor"] = around;
   nlohmann::json &words = tokenizer["model"]["vocab"], &added = tokenizer["added_tokens"];
   for (int id = 0; id < 40; ++id) {
     const auto found = special.find(id);

@@ -1,6 +1,7 @@
 // [CLS] before the rows of a task: in its vocabulary, in training, in a folder, and read back.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -12,7 +13,9 @@
 #include "core/train/run_checkpoint.h"
 #include "core/train/tasks/class_token.h"
 #include "core/train/trainer.h"
+#include "tests/model/worded_folder.h"
 #include "tests/support/error_text.h"
+#include "tests/support/text_source_support.h"
 
 namespace headlight {
 namespace {
@@ -81,6 +84,58 @@ TEST_CASE("[CLS]: stands before each example, where a model judges by it") {
   }
   const std::shared_ptr<const Task> other = make_task("copy");
   CHECK(as_read_by(judging(PoolKind::kFirst), other) == other);
+}
+
+TEST_CASE("[CLS]: what a tokenizer from elsewhere puts around a text stands around learned rows") {
+  const auto folder = std::filesystem::temp_directory_path() / "headlight-framed-bert";
+  std::filesystem::remove_all(folder);
+  make_worded_folder("bert", folder,
+                     {{0, "[PAD]"}, {1, "[CLS]"}, {2, "[SEP]"}, {3, "<unk>"}, {4, "."}},
+                     {{"type", "BertProcessing"}, {"sep", {"[SEP]", 2}}, {"cls", {"[CLS]", 1}}});
+  const auto model = load_model(folder.string());
+  TextOptions options = default_options(OwnData::kLabels);
+  options.known = model->vocabulary;
+  options.context = 3;
+  const std::shared_ptr<const Task> plain =
+      load_labelled_task(pasted("w5 w6 w7\tone\nw8 w9\ttwo\nw9 w8\tone\n"), options).task;
+  for (const auto& kind : choices(PoolKind{})) {  // the window puts it around for each of them
+    CAPTURE(kind.word);
+    const auto task = as_read_by(judging(kind.value), plain);
+    CHECK(task->context() == 5);
+    CHECK(task->shared_vocabulary() == model->vocabulary);
+    Random random(1);
+    for (int i = 0; i < 20; ++i) {
+      const TaskExample example = task->draw(random);
+      CHECK(example.targets.size() == example.tokens.size());
+      Document document;
+      document.model = model->ref;
+      document.sentence = task->vocabulary().decode(as_written(*task, example.tokens));
+      const RunResult result = Runner().run(document, *make_cpu_backend(1));
+      REQUIRE(result.problem == "");
+      CHECK(result.trace->input().ids == example.tokens);
+    }
+  }
+  std::vector<int> nothing;  // a text without a token is a row all the same
+  put_around(frame_of(*model->vocabulary), nothing);
+  CHECK(nothing == std::vector{1, 2});
+  // Rows of two sentences end with their own [SEP].
+  options.next_sentence = true;
+  options.context = 8;
+  options.validation = 0;
+  const std::shared_ptr<const Task> pairs =
+      load_own_task(OwnData::kText, pasted("W5 w6 . W7 w8 . W9 w5 . W6 w6 . W7 w5 ."), options)
+          .task;
+  const auto read = as_read_by(judging(PoolKind::kFirst), pairs);
+  CHECK(read->context() == 9);
+  Random random(1), same(1);
+  const TaskExample own = pairs->draw(random), whole = read->draw(same);
+  CHECK(whole.tokens.front() == 1);
+  CHECK(std::vector<int>(whole.tokens.begin() + 1, whole.tokens.end()) == own.tokens);
+  CHECK(std::ranges::count(whole.tokens, 2) == 2);
+  CHECK(whole.tokens.back() == 2);
+  const std::span<const int> written = as_written(*read, whole.tokens);
+  CHECK(std::ranges::equal(written, std::span(own.tokens).first(own.tokens.size() - 1)));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("[CLS]: a model that was trained with it puts it before every sentence") {

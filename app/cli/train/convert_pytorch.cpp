@@ -5,7 +5,6 @@
 #include "app/cli/cli.h"
 #include "app/cli/train/train_learner.h"
 #include "app/cli/train/train_source.h"
-#include "core/graph/program_memory.h"
 #include "core/train/pytorch/pytorch_folder.h"
 
 namespace headlight {
@@ -18,10 +17,10 @@ LearnedFrom data_of(const RunCheckpoint& run, TrainOptions o, RunSettings& setti
   parse_train(run.training, settings, state);
   if (settings.text) use_text(*settings.text, o);
   KnownTokens known;
-  if (o.data_ids.empty())
+  if (o.data_ids.empty()) {
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(run.tokenizer)), run.model.classes};
-  if (!o.labels.empty() && o.context == 0)
-    o.context = static_cast<int>(run.model.context) - (begins_with_class(config) ? 1 : 0);
+    fit_rows(o, run.model, *known.vocabulary);
+  }
   LearnedFrom data = open_data(o, settings, known, config);
   if (data.task) data.shape = shape_of(*data.task, config);
   check_vocabulary(data, run.model.vocab, o.resume);

@@ -7,9 +7,9 @@
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/graph/program_memory.h"
 #include "core/run/model_input.h"
 #include "core/train/fine_tuning.h"
+#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
@@ -52,11 +52,15 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
   }
   if (frozen == kAllFrozen && config.tied_head)
     throw UsageError(Message{"train.freeze_tied", {{"name", base.name}}});
-  const auto most = static_cast<int>(base.file.context) - (begins_with_class(config) ? 1 : 0);
+  const bool judges = !o.labels.empty() || o.next_sentence;
+  const RowFrame frame =
+      judges ? classifier_frame(config, *base.vocabulary, o.next_sentence) : RowFrame{};
+  const auto most = static_cast<int>(base.file.context) - frame.size();
   const RunPlan plan = tuning_plan(default_plan(""), base.ref, base.file.config, base.file.context);
   if (sub.count("--lr") == 0) o.rate = plan.settings.schedule.peak;
   if (sub.count("--context") == 0)
     o.context = o.labels.empty() ? std::min(plan.text_options.context, most) : most;
+  if (judges && o.context == 0 && most < kLongestRow) o.context = most;
   if (o.context > most) {
     throw UsageError(
         Message{"train.from_context",

@@ -2,6 +2,7 @@
 
 #include <glib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -172,11 +173,12 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   if (!other_file) return data;
   options.known = data.task->shared_vocabulary();
   options.known_classes = data.task->classes();
-  // Without [BOS], or [CLS] where there is one.
+  // Without [BOS], or what stands around a row with a class.
   const bool judges = own == OwnData::kLabels || o.next_sentence;
-  const bool judged = judges && config.pool == PoolKind::kFirst;
   const bool begins = own == OwnData::kPairs && !options.joined;
-  options.context = data.task->context() - (begins || judged);
+  const int around =
+      judges ? classifier_frame(config, *options.known, data.task->closes_rows()).size() : begins;
+  options.context = data.task->context() - around;
   options.source_context = data.task->source_length();
   const std::string& measured_path = of_text ? path : o.validation;
   LoadedTask measured = load_own_task(own, {measured_path, "", of_text}, options);
@@ -218,6 +220,13 @@ void use_text(const RunText& text, TrainOptions& o) {
   if (o.context == 0) o.context = text.context;
   o.next_sentence |= text.next_sentence;
   if (o.mask_tokens.empty() && text.masked > 0) o.mask_tokens = std::to_string(text.masked) + "%";
+}
+
+void fit_rows(TrainOptions& o, const ModelFile& run, const Vocabulary& tokens) {
+  const RowFrame frame = classifier_frame(run.config, tokens, o.next_sentence);
+  const int most = std::max(static_cast<int>(run.context) - frame.size(), 1);
+  if (!o.labels.empty() && o.context == 0) o.context = most;
+  if (o.next_sentence) o.context = std::min(o.context, most);
 }
 
 LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known,

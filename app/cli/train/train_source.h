@@ -61,10 +61,14 @@ struct KnownTokens {
   std::vector<std::string> classes;
 };
 
+/// Of a run on labels or next sentences that goes on: no row is longer than what it reads. Labels
+/// have its context where none is asked for.
+void fit_rows(TrainOptions&, const ModelFile& run, const Vocabulary&);
+
 /// What the options say to learn from; the settings are completed with the task's sizes and the
 /// text. What is measured between steps is cut and numbered as what is learned from. The config
-/// says whether [CLS] stands before each row. Throws UsageError for none or several, and as the
-/// loading of each.
+/// and the tokens say what stands around each row. Throws UsageError for none or several, and as
+/// the loading of each.
 LearnedFrom open_data(const TrainOptions&, RunSettings&, const KnownTokens&, const Config&);
 
 /// Examples that were not learned from, where the task has one right answer; of a table of classes

@@ -8,6 +8,7 @@
 #include "app/shell/dropped_file.h"
 #include "app/shell/runs/saved_runs.h"
 #include "core/base/error.h"
+#include "core/io/atomic_file.h"
 #include "core/model/folders/folder.h"
 #include "core/text/pieces/piece_tokenizer.h"
 #include "core/train/fine_tuning.h"
@@ -28,14 +29,20 @@ void check_base(const RunPlan& plan, const std::string& ref, bool fills) {
 
 // Of another program's folder: what is learned is a text, so something has to cut it, and nothing
 // can be added to that.
-void check_tokenizer(const RunPlan& plan, const std::string& folder) {
+std::shared_ptr<const Vocabulary> checked_tokens(const RunPlan& plan, const std::string& folder) {
   Model model;
   model.name = std::filesystem::path(folder).filename().string();
   if (!PieceTokenizer::is_in(folder))
     throw UsageError(Message{"train.base.ids_alone", {{"name", model.name}}});
   model.vocabulary = std::make_shared<const Vocabulary>(
       Vocabulary::of_pieces(std::make_shared<const PieceTokenizer>(PieceTokenizer::open(folder))));
-  (void)vocabulary_on(model, plan.data, plan.text_options);
+  return vocabulary_on(model, plan.data, plan.text_options);
+}
+
+std::shared_ptr<const Vocabulary> own_tokens(const std::filesystem::path& folder) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
+  return std::make_shared<const Vocabulary>(
+      Vocabulary::from_json(read_file(folder / "tokenizer.json", kMostBytes)));
 }
 
 }  // namespace
@@ -112,9 +119,9 @@ void TrainingController::on(const StartFrom& a) {
     }
     const ModelFile file = model_file_of(a.ref);
     check_base(plan, a.ref, file.kind == "masked");
-    const RunPlan tuned = tuning_plan(plan, a.ref, file.config, file.context);
-    if (is_foreign_folder(a.ref)) check_tokenizer(plan, a.ref);
-    on(PlanRun{tuned});
+    (void)tuning_plan(plan, a.ref, file.config, file.context);  // says first what does not fit
+    const auto tokens = is_foreign_folder(a.ref) ? checked_tokens(plan, a.ref) : own_tokens(a.ref);
+    on(PlanRun{tuning_plan(plan, a.ref, file.config, file.context, tokens.get())});
   } catch (const Error& error) {
     notify(NoticeKind::kError, error.message());
   }

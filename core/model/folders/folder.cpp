@@ -88,9 +88,9 @@ ModelFolder::ModelFolder(const fs::path& folder)
     const Config& c = file_.config;
     if (c.form == ModelForm::kTokens) file_.kind = c.mask.is_causal() ? "next-token" : "masked";
     file_.task = std::string(type_->model_type);
-    read_rows_rules();
     parameters_ = program_parameters(file_);
   });
+  read_rows_rules();
 }
 
 double ModelFolder::memory() const {
@@ -117,45 +117,57 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
 
 namespace {
 
-// Of the first config that has the key.
-std::optional<int> id_in(std::span<const FolderConfig* const> configs, const char* key, int last) {
-  for (const FolderConfig* config : configs)
-    if (config->has(key)) return config->whole(key, 0, last);
-  return std::nullopt;
+// A file that says how rows are written.
+struct RowsFile {
+  fs::path path;
+  const FolderConfig* config = nullptr;
+};
+
+// What the first file that has the key says, read by read(config); else the default. What is wrong
+// with it is said with the file's name.
+template <class T, class Read>
+T said_of(std::span<const RowsFile> files, const char* key, T fallback, Read read) {
+  const auto has = [key](const RowsFile& file) { return file.config->has(key); };
+  const auto file = std::ranges::find_if(files, has);
+  if (file == files.end()) return fallback;
+  return naming_file(file->path, [&]() -> T { return read(*file->config); });
+}
+
+std::optional<int> id_in(std::span<const RowsFile> files, const char* key, int last) {
+  return said_of(files, key, std::optional<int>(),
+                 [&](const FolderConfig& config) { return config.whole(key, 0, last); });
 }
 
 // A number or a list of them. What is no row of the table is never written.
-std::vector<int> ends_in(std::span<const FolderConfig* const> configs, int last) {
+std::vector<int> ends_in(std::span<const RowsFile> files, int last) {
   constexpr const char* kKey = "eos_token_id";
-  std::vector<int> ends;
-  for (const FolderConfig* config : configs) {
-    if (!config->has(kKey)) continue;
-    const OrderedJson& said = config->at(kKey);
+  return said_of(files, kKey, std::vector<int>(), [last](const FolderConfig& config) {
+    std::vector<int> ends;
+    const OrderedJson& said = config.at(kKey);
     for (const OrderedJson& id : said.is_array() ? said : OrderedJson::array({said})) {
-      if (!id.is_number_integer()) config->reader().fail(kKey, Message{"session.ids"}, said);
+      if (!id.is_number_integer()) config.reader().fail(kKey, Message{"session.ids"}, said);
       const auto row = id.get<std::int64_t>();
       if (row >= 0 && row <= last) ends.push_back(static_cast<int>(row));
     }
-    break;
-  }
-  return ends;
+    return ends;
+  });
 }
 
-std::vector<int> never_in(std::span<const FolderConfig* const> configs, int last) {
+std::vector<int> never_in(std::span<const RowsFile> files, int last) {
   constexpr const char* kKey = "bad_words_ids";
-  const auto config = std::ranges::find_if(configs, [](auto* one) { return one->has(kKey); });
-  if (config == configs.end()) return {};
-  std::vector<int> never;
-  const OrderedJson& words = (*config)->at(kKey);
-  for (const OrderedJson& word : words) {
-    const bool one = words.is_array() && word.is_array() && word.size() == 1 &&
-                     word[0].is_number_unsigned() && word[0] <= last;
-    if (!one) (*config)->reader().fail(kKey, Message{"folder.single_ids"}, words);
-    never.push_back(word[0].get<int>());
-  }
-  std::ranges::sort(never);
-  never.erase(std::unique(never.begin(), never.end()), never.end());
-  return never;
+  return said_of(files, kKey, std::vector<int>(), [last](const FolderConfig& config) {
+    std::vector<int> never;
+    const OrderedJson& words = config.at(kKey);
+    for (const OrderedJson& word : words) {
+      const bool one = words.is_array() && word.is_array() && word.size() == 1 &&
+                       word[0].is_number_unsigned() && word[0] <= last;
+      if (!one) config.reader().fail(kKey, Message{"folder.single_ids"}, words);
+      never.push_back(word[0].get<int>());
+    }
+    std::ranges::sort(never);
+    never.erase(std::unique(never.begin(), never.end()), never.end());
+    return never;
+  });
 }
 
 }  // namespace
@@ -168,14 +180,14 @@ void ModelFolder::read_rows_rules() {
   std::optional<FolderConfig> own;
   if (is_there(path))
     own = naming_file(path, [&] { return FolderConfig(PlainFile(path, kLargestJson).all()); });
-  std::vector<const FolderConfig*> configs = {&config_};
-  if (own) configs.insert(configs.begin(), &*own);
-  file_.ends = ends_in(configs, last);
+  std::vector<RowsFile> files = {{path_ / "config.json", &config_}};
+  if (own) files.insert(files.begin(), {path, &*own});
+  file_.ends = ends_in(files, last);
   if (file_.config.form != ModelForm::kTranslate) return;
-  if (const auto id = id_in(configs, "decoder_start_token_id", last)) file_.begin = id;
-  if (!file_.begin) file_.begin = id_in(configs, "bos_token_id", last);
-  if (const auto id = id_in(configs, "forced_bos_token_id", last)) file_.forced = {*id};
-  file_.never = never_in(configs, last);
+  if (const auto id = id_in(files, "decoder_start_token_id", last)) file_.begin = id;
+  if (!file_.begin) file_.begin = id_in(files, "bos_token_id", last);
+  if (const auto id = id_in(files, "forced_bos_token_id", last)) file_.forced = {*id};
+  file_.never = never_in(files, last);
 }
 
 }  // namespace headlight

@@ -83,7 +83,8 @@ class NextSentenceTask final : public Task {
               .source_length = 0,
               .classes = {kNextSentenceClasses.begin(), kNextSentenceClasses.end()},
               .options = {{"context", context}},
-              .hides = hidden > 0}),
+              .hides = hidden > 0,
+              .closed = true}),
         hidden_(hidden),
         all_(std::move(all)),
         parts_{std::move(training), std::move(validation)} {}

@@ -208,15 +208,9 @@ class RowsTask : public Task {
   RowOrder order_;
 };
 
-std::vector<int> framed(std::vector<int> ids, const RowMarks& marks) {
-  ids.insert(ids.begin(), marks.before.begin(), marks.before.end());
-  ids.insert(ids.end(), marks.behind.begin(), marks.behind.end());
-  return ids;
-}
-
 class LabelledTask : public RowsTask {
  public:
-  LabelledTask(RowIds ids, Labels labels, RowOrder order, int context, RowMarks marks)
+  LabelledTask(RowIds ids, Labels labels, RowOrder order, int context)
       : RowsTask({.id = "labels",
                   .kind = TaskKind::kClassify,
                   .vocabulary = ids.cut->vocabulary,
@@ -225,26 +219,24 @@ class LabelledTask : public RowsTask {
                   .classes = std::move(labels.names),
                   .options = {{"context", context}}},
                  std::move(ids), std::move(order)),
-        labels_(std::move(labels.of_row)),
-        marks_(std::move(marks)) {}
+        labels_(std::move(labels.of_row)) {}
 
  private:
   TaskExample of(std::size_t row) const override {
     TaskExample example;
-    example.tokens = framed(ids_.of(row, context()), marks_);
+    example.tokens = ids_.of(row, context());
     example.targets.assign(example.tokens.size(), -1);
     example.label = labels_[row];
     return example;
   }
 
   std::vector<int> labels_;
-  RowMarks marks_;
 };
 
 class PairsTask : public RowsTask {
  public:
   PairsTask(RowIds sources, RowIds targets, RowOrder order, int source_length, int context,
-            RowMarks marks)
+            PairMarks marks)
       : RowsTask({.id = "pairs",
                   .kind = TaskKind::kTranslate,
                   .vocabulary = sources.cut->vocabulary,
@@ -262,7 +254,8 @@ class PairsTask : public RowsTask {
  private:
   TaskExample of(std::size_t row) const override {
     TaskExample example;
-    example.source = framed(ids_.of(row, source_length()), marks_);
+    example.source = ids_.of(row, source_length());
+    put_around(marks_.source, example.source);
     const std::vector<int>& opening = marks_.opening;
     const int room = context() - static_cast<int>(opening.size());
     const std::vector<int> target = targets_.of(row, room);
@@ -277,7 +270,7 @@ class PairsTask : public RowsTask {
   }
 
   RowIds targets_;
-  RowMarks marks_;
+  PairMarks marks_;
 };
 
 // Pairs for a decoder alone: source [SEP] target in one row, of which the target counts, and [EOS].
@@ -338,14 +331,15 @@ LoadedTask load_labelled_task(const TextInput& input, const TextOptions& options
   check_second_column(table, "table.no_label");
   Labels labels = read_labels(table, options.known_classes);
   std::vector<Special> specials = {Special::kPad};
-  if (!options.marks.empty()) specials.clear();
+  // The tokenizer of a model from elsewhere is as its files say (vocabulary_on() looks for [PAD]).
+  if (options.known && options.known->pieces()) specials.clear();
   RowIds ids = cut_rows(table.rows, 1, options, std::move(specials), progress);
   LoadedTask loaded;
   loaded.notes = std::move(table.notes);
   const int context = longest(ids, options, loaded.notes);
   RowOrder order(table.rows.size(), options.validation, loaded.notes);
-  loaded.task = std::make_unique<LabelledTask>(std::move(ids), std::move(labels), std::move(order),
-                                               context, options.marks);
+  loaded.task =
+      std::make_unique<LabelledTask>(std::move(ids), std::move(labels), std::move(order), context);
   return loaded;
 }
 

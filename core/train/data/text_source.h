@@ -15,6 +15,7 @@
 #include "core/graph/config.h"
 #include "core/io/table.h"
 #include "core/io/text_file.h"
+#include "core/text/row_frame.h"
 #include "core/train/data/text_cutter.h"
 #include "core/train/tasks/task.h"
 
@@ -62,12 +63,12 @@ inline constexpr int kLongestRow = 256;  // tokens of a row when no context is a
 inline constexpr int kMaxClasses = 1000;
 inline constexpr int kMaskedShare = 15, kMostMasked = 90;  // percent
 
-/// What stands around the texts of a table as a model from elsewhere reads them.
-struct RowMarks {
-  std::vector<int> before, behind;  // of a text with a class, or of a source
-  std::vector<int> opening;         // of what is written; empty: [BOS]
-  std::optional<int> end;           // of the same; none: [EOS]
-  bool empty() const { return before.empty() && behind.empty() && opening.empty() && !end; }
+/// What stands around the texts of pairs as an encoder-decoder from elsewhere reads them.
+struct PairMarks {
+  RowFrame source;
+  std::vector<int> opening;  // of what is written; empty: [BOS]
+  std::optional<int> end;    // of the same; none: [EOS]
+  bool empty() const { return source.size() == 0 && opening.empty() && !end; }
 };
 
 struct TextOptions {
@@ -92,7 +93,7 @@ struct TextOptions {
                                                    // training, to evaluate)
   std::shared_ptr<const Vocabulary> known_target;  // pairs: what is written is cut with this one;
                                                    // null: with `known`
-  RowMarks marks;                                  // of tables, to evaluate
+  PairMarks marks;                                 // of pairs, to evaluate
   std::vector<std::string> known_classes;          // labelled rows: their order (empty: sorted)
   // Of tables; without a format a path that ends in .csv is CSV, and so is what was pasted with a
   // comma but no tab in its first line; anything else is TSV.

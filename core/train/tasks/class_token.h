@@ -1,4 +1,5 @@
-// [CLS] before each example of a task, for models that judge a row by that token's.
+// What stands around each example of a task for models that judge a row: [CLS] before it, or what
+// the model's tokenizer puts there.
 #pragma once
 
 #include <memory>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/config.h"
+#include "core/text/row_frame.h"
 #include "core/train/tasks/task.h"
 
 namespace headlight {
@@ -15,11 +17,18 @@ std::shared_ptr<const Vocabulary> with_special(std::shared_ptr<const Vocabulary>
 /// The same of [CLS].
 std::shared_ptr<const Vocabulary> with_class_token(std::shared_ptr<const Vocabulary>);
 
-/// The task as a model of this config reads it: with [CLS] before each row, one token more of
-/// context, and [CLS] in the vocabulary, where it judges rows by [CLS]; else the task itself.
+/// What a classifier of this config reads around a text of this vocabulary: what its tokenizer puts
+/// there, else [CLS] where it judges by that; one that is not there yet would be the last id.
+/// `closed`: rows end with their own [SEP] (Task::closes_rows), so that no other is put behind
+/// them.
+RowFrame classifier_frame(const Config&, const Vocabulary&, bool closed = false);
+
+/// The task as a model of this config reads it: of classes with classifier_frame() around each row
+/// and so much more context, and [CLS] in the vocabulary where it is needed; else the task itself.
 std::shared_ptr<const Task> as_read_by(const Config&, std::shared_ptr<const Task>);
 
-/// The tokens of an example as a person writes them: without that [CLS].
+/// The tokens of an example as a person writes them: without what is put around a text that is
+/// typed, a last [SEP] with it.
 std::span<const int> as_written(const Task&, const std::vector<int>& tokens);
 
 }  // namespace headlight

@@ -52,6 +52,7 @@ struct TaskShape {
   std::vector<std::string> classes;  // kClassify: their names
   TaskOptions options;               // complete
   bool hides = false;                // kClassify: see Task::hides_tokens()
+  bool closed = false;               // kClassify: see Task::closes_rows()
 };
 
 class Task {
@@ -67,6 +68,8 @@ class Task {
   int context() const { return shape_.context; }
   /// kClassify: are some tokens hidden, and `targets` says which? Config::token_head learns that.
   bool hides_tokens() const { return shape_.hides; }
+  /// kClassify: do examples end with their own [SEP], so that nobody has to put one behind them?
+  bool closes_rows() const { return shape_.closed; }
   /// The most source tokens of an example; 0 unless kTranslate.
   int source_length() const { return shape_.source_length; }
   /// All sizes by name, to write into a file; make_task(id, options) makes the task again.

@@ -251,7 +251,8 @@ TEST_CASE("train base: a model whose rows hold no two sentences is refused") {
 TEST_CASE("train base: another program's folder is begun with, or what it lacks is said") {
   const TemporaryFolder folder;
   const std::string bert = folder.path("bert"), gpt2 = folder.path("gpt2");
-  make_worded_folder("bert", bert, {{0, "[PAD]"}, {1, "[CLS]"}, {2, "[SEP]"}, {3, "<unk>"}});
+  make_worded_folder("bert", bert, {{0, "[PAD]"}, {1, "[CLS]"}, {2, "[SEP]"}, {3, "<unk>"}},
+                     {{"type", "BertProcessing"}, {"sep", {"[SEP]", 2}}, {"cls", {"[CLS]", 1}}});
   make_worded_folder("gpt2", gpt2, {{3, "<unk>"}});
   Gui gui({}, {1440, 1400});
   for (const std::string& path : {bert, gpt2, reference_folder("llama"), reference_folder("bart")})
@@ -275,6 +276,7 @@ TEST_CASE("train base: another program's folder is begun with, or what it lacks 
   REQUIRE(run_of(gui).status.problem.empty());
   REQUIRE(run_of(gui).status.start_problem.empty());
   const auto base = load_model(bert);
+  CHECK(plan_of(gui).text_options.context == base->file.context - 2);  // [CLS] and [SEP]
   CHECK(begins_with(weight(*run_of(gui).live, "embed.W_E"), weight(*base, "embed.W_E")));
 }
 

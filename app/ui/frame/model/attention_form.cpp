@@ -1,6 +1,7 @@
 #include "app/ui/frame/model/attention_form.h"
 
 #include <charconv>
+#include <cmath>
 #include <string>
 
 #include "app/ui/kit/number_row.h"
@@ -37,7 +38,12 @@ bool real_field(Form& form, const std::string& id, std::string_view label, std::
                       ImVec2(ui.px(8), (r.height() - font_size(ui.fonts.mono)) / 2));
   ImGui::PushStyleColor(ImGuiCol_Text, to_u32(free ? ui.theme.text : ui.theme.muted));
   char shown[32];
-  char* end = std::to_chars(shown, std::end(shown), value, std::chars_format::general, 9).ptr;
+  // A large whole number has more than nine digits; a fraction may have come from 32 bits.
+  const bool whole = value == std::floor(value);
+  char* end =
+      std::to_chars(shown, std::end(shown), value,
+                    whole ? std::chars_format::fixed : std::chars_format::general, whole ? 0 : 9)
+          .ptr;
   std::string text(shown, end);
   ui.before_field(id);
   const bool entered = number_text_field(("##" + id).c_str(), text, !free);
@@ -106,9 +112,11 @@ bool score_fields(Form& form, Config& c) {
   return changed;
 }
 
-bool rotary_scaling_fields(Form& form, Config& c) {
+bool rotary_fields(Form& form, Config& c) {
   Ui& ui = form.ui;
-  bool changed =
+  bool changed = real_field(form, "model/rotary_base", ui.tr("model.rotary_base"), {},
+                            c.rotary_base, {kLowestRotaryBase, kHighestRotaryBase});
+  changed |=
       choice_field(form, "model/rotary_scaling", ui.tr("model.rotary_scaling"), c.rotary_scaling);
   if (c.rotary_scaling == RotaryScaling::kNone) return changed;
   changed |= real_field(form, "model/rotary_factor", ui.tr("model.rotary_factor"), {},

@@ -20,12 +20,7 @@ void rotary_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   changed |= choice_field(form, "model/rotary", ui.tr("model.rotary"), c.rotary);
   changed |= number_field(form, "model/rotary_width", ui.tr("model.rotary_width"), c.rotary_width,
                           0, c.head_width(), c.head_width());
-  int base = static_cast<int>(c.rotary_base);
-  if (number_field(form, "model/rotary_base", ui.tr("model.rotary_base"), base, 1, 1'000'000'000)) {
-    c.rotary_base = base;
-    changed = true;
-  }
-  changed |= rotary_scaling_fields(form, c);
+  changed |= rotary_fields(form, c);
 }
 
 // The same of positions by distance.

@@ -134,6 +134,19 @@ void clean_for_bert(AlignedText& text) {
   });
 }
 
+// What SentencePiece's nmt_nfkc does before NFKC: other control characters than BERT's go, and more
+// becomes a blank than Unicode calls white space.
+void clean_for_translation(AlignedText& text) {
+  change_characters(text, [](char32_t c, std::string& out) {
+    const bool control = (c >= 0x01 && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
+    const bool blank = c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 ||
+                       (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                       c == 0xFEFF || c == 0xFFFD;
+    if (blank) return append_point(out, U' ');
+    if (!control) append_point(out, c);
+  });
+}
+
 void part_cjk(AlignedText& text) {
   if (is_ascii(text.text())) return;
   change_characters(text, [](char32_t c, std::string& out) {
@@ -232,8 +245,8 @@ Normalizer read_all(const PieceJson& json) {
 }
 
 constexpr char kKnownNormalizers[] =
-    "BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, "
-    "Sequence, Strip, StripAccents";
+    "BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, "
+    "Replace, Sequence, Strip, StripAccents";
 
 }  // namespace
 
@@ -246,9 +259,10 @@ Normalizer read_normalizer(const PieceJson& json) {
     json.only({});
     return unicode_form(type);
   }
-  if (type == "Lowercase" || type == "StripAccents" || type == "ByteLevel") {
+  if (type == "Lowercase" || type == "StripAccents" || type == "ByteLevel" || type == "Nmt") {
     json.only({});
     if (type == "Lowercase") return lower;
+    if (type == "Nmt") return clean_for_translation;
     return type == "ByteLevel" ? to_byte_characters : strip_marks;
   }
   if (type == "Prepend") {
