@@ -138,6 +138,32 @@ TEST_CASE("flow: a fraction that is typed, with a point or a comma, counts with 
   CHECK(inconsistency(gui.state()) == "");
 }
 
+TEST_CASE("flow: a base of rotary positions is a whole number, with commas or an exponent") {
+  Document document = small_document(1, 2, 8);
+  document.config.positions = PositionKind::kRotary;
+  document.config.rotary_base = 500000;
+  Gui gui(document);
+  open_settings(gui);
+  const auto typed = [&](const char* text) {
+    set(gui, "model/rotary_base");
+    gui.edit_key({ImGuiKey_A, true});
+    gui.type(text);
+    gui.edit_key({ImGuiKey_Enter});
+    return gui.config().rotary_base;
+  };
+  set(gui, "model/rotary_base");  // scrolls there
+  CHECK(gui.shows("500000"));
+  CHECK(typed("3580165449") == 3580165449.0);  // more than 32 bits hold
+  CHECK(gui.shows("3580165449"));
+  CHECK(typed("1,000,000") == 1e6);
+  CHECK(typed("2e6") == 2e6);
+  CHECK(typed("1.5") == 2e6);
+  CHECK(typed("") == 2e6);
+  CHECK(typed("0") == kLowestRotaryBase);
+  CHECK(typed("1e30") == kHighestRotaryBase);
+  CHECK(inconsistency(gui.state()) == "");
+}
+
 TEST_CASE("flow: heads that do not divide the width: said in words, the last run stays") {
   Gui gui(small_document(1, 2, 8));
   const std::vector<float> before = numbers(gui, "blocks.0.attn.pattern");

@@ -93,14 +93,12 @@ std::optional<std::uint64_t> typed_whole(std::string_view text) {
   return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
 }
 
-namespace {
-
-// What is typed for a row: of whole numbers neither a decimal point nor a decimal comma.
-std::optional<double> typed_for(const NumberRow& row, const std::string& text) {
-  if (!row.integer) return typed_number(text);
+std::optional<double> typed_whole_number(const std::string& text) {
   if (const auto whole = typed_whole(text)) return static_cast<double>(*whole);
   return text.find_first_of(".,") == std::string::npos ? typed_number(text) : std::nullopt;
 }
+
+namespace {
 
 // The field to type in; open until a number that fits is entered, or something else is clicked.
 std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
@@ -118,7 +116,8 @@ std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
                         ? whole_text_field("##number", typed, ImGuiInputTextFlags_EnterReturnsTrue)
                         : number_text_field("##number", typed);
   ui.after_field(id);
-  const std::optional<double> number = typed_for(row, typed);
+  const std::optional<double> number =
+      row.integer ? typed_whole_number(typed) : typed_number(typed);
   const double value = number.value_or(0);
   const bool fits = number && value >= row.low && value <= row.high &&
                     (!row.integer || value == std::floor(value));

@@ -31,6 +31,8 @@ struct NumberRow {
 bool number_text_field(const char* id, std::string& text, bool read_only = false);
 /// What stands in it; none where it is no number.
 std::optional<double> typed_number(const std::string& text);
+/// The same where it is a whole one: commas part thousands, and a decimal point is none.
+std::optional<double> typed_whole_number(const std::string& text);
 
 /// How much of a row of this width its label has.
 float row_label_room(float width);

@@ -136,15 +136,18 @@ void draw_mark(const AppState& state, Ui& ui, const Chart& chart, const LabChart
     list->AddCircleFilled(dot, ui.px(4), to_u32(ui.theme.surface));
     list->AddCircleFilled(dot, ui.px(3), to_u32(line.color));
     const std::string number = number_text(y, 3);
-    const float wide = ui.measure(ui.fonts.mono_small, number).x;
-    const bool left = x + ui.px(8) + wide > r.x1;
+    const ImVec2 size = ui.measure(ui.fonts.mono_small, number);
+    const bool left = x + ui.px(8) + size.x > r.x1;
     float top = std::max(dot.y - ui.px(15), r.y0);
     for (const float other : taken) {
       if (std::fabs(other - top) < ui.px(13)) top = other + ui.px(13);
     }
     taken.push_back(top);
-    ui.text(ui.fonts.mono_small, {left ? x - ui.px(8) - wide : x + ui.px(8), top}, line.color,
-            number);
+    const ImVec2 from{left ? x - ui.px(8) - size.x : x + ui.px(8), top};
+    // No line runs through it.
+    list->AddRectFilled({from.x - ui.px(2), from.y}, {from.x + size.x + ui.px(2), from.y + size.y},
+                        to_u32(ui.theme.surface));
+    ui.text(ui.fonts.mono_small, from, line.color, number);
   }
 }
 

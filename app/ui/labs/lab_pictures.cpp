@@ -20,6 +20,8 @@ struct Grid {
   float label = 0, over = 0, slant = 0;
   int in_line = 1;
   float gap = 0;
+  // Of what stands over or under a picture: its width, and of the gap beside it.
+  float beside(const LabPicture& p, const Ui& ui) const { return width(p) + gap - ui.px(4); }
   float width(const LabPicture& p) const { return side * static_cast<float>(p.columns.size()); }
   float height(const LabPicture& p) const { return side * static_cast<float>(p.rows.size()); }
 };
@@ -29,6 +31,12 @@ float longest(const Ui& ui, const std::vector<std::string>& names) {
   for (const std::string& n : names)
     most = std::max(most, ui.measure(ui.fonts.note, lab_name(ui, n)).x);
   return most;
+}
+
+std::string over_text(const Ui& ui, const LabPicture& p, bool alone) {
+  if (!p.over.empty()) return lab_name(ui.language, p.over);
+  if (alone) return "";
+  return p.at == std::floor(p.at) ? count_text(static_cast<long long>(p.at)) : number_text(p.at, 3);
 }
 
 // As large as the room lets them be, so many in a line that cells can be seen.
@@ -54,6 +62,12 @@ Grid grid_of(const Ui& ui, const Pictures& all, float room) {
   if (g.side * columns > inside) g.side = inside / columns;
   const bool titled = std::ranges::any_of(all, [](auto* p) { return !p->over.empty(); });
   g.over = titled || !one ? ui.px(18) : 0;
+  for (const LabPicture* p : all) {  // some need more lines than one
+    if (g.over == 0) break;
+    const float tall_words =
+        ui.wrapped_height(ui.fonts.note, g.beside(*p, ui), over_text(ui, *p, one));
+    g.over = std::max(g.over, tall_words + ui.px(4));
+  }
   if (one) g.slant = std::min(longest(ui, first.columns), ui.px(120)) * 0.71f + ui.px(6);
   return g;
 }
@@ -131,17 +145,21 @@ void draw_picture(const AppState& state, Ui& ui, const LabPicture& p, const Grid
 }
 
 // Under or over a picture, within its width and the gap beside it.
-void beside_picture(Ui& ui, ImFont* font, const Rect& r, float y, Color color,
-                    const std::string& words, float gap) {
-  const float room = r.width() + gap - ui.px(4), wide = ui.measure(font, words).x;
+void beside_picture(Ui& ui, ImFont* font, const Rect& r, float y, const std::string& words,
+                    float room) {
+  const float wide = ui.measure(font, words).x;
   const float x = wide < r.width() ? r.x0 + (r.width() - wide) / 2 : r.x0;
-  ui.user_text(font, {x, y}, color, words, room);
+  ui.user_text(font, {x, y}, ui.theme.text, words, room);
 }
 
-std::string over_text(const Ui& ui, const LabPicture& p, bool alone) {
-  if (!p.over.empty()) return lab_name(ui.language, p.over);
-  if (alone) return "";
-  return p.at == std::floor(p.at) ? count_text(static_cast<long long>(p.at)) : number_text(p.at, 3);
+// The last line of what stands over pictures is at one height, with room for `over` above it.
+void over_picture(Ui& ui, const Rect& r, float y, float over, const std::string& words,
+                  float room) {
+  ImFont* font = ui.fonts.note;
+  if (ui.measure(font, words).x <= room)
+    return beside_picture(ui, font, r, y + over - ui.px(18), words, room);
+  const float tall = ui.wrapped_height(font, room, words) + ui.px(4);
+  ui.wrapped(font, {r.x0, y + over - tall}, room, ui.theme.text, words);
 }
 
 float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Pictures& all,
@@ -168,15 +186,14 @@ float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Picture
       const Rect cells{x, top, x + g.width(p), top + g.height(p)};
       if (n > 0 && cells.x1 > r.x1 + 1) break;
       if (g.over > 0)
-        beside_picture(ui, ui.fonts.note, cells, y, ui.theme.text,
-                       over_text(ui, p, all.size() == 1), g.gap);
+        over_picture(ui, cells, y, g.over, over_text(ui, p, all.size() == 1), g.beside(p, ui));
       if (named && g.label > 0) row_names(ui, p, g, cells);
       if (g.slant > 0) column_names(ui, p, g, cells);
       draw_picture(state, ui, p, g, cells.min(), limit, place + i);
       float end = cells.y1;
       if (!p.under.empty()) {
-        beside_picture(ui, ui.fonts.mono_small, cells, end + ui.px(3), ui.theme.text,
-                       lab_name(ui.language, p.under), g.gap);
+        beside_picture(ui, ui.fonts.mono_small, cells, end + ui.px(3),
+                       lab_name(ui.language, p.under), g.beside(p, ui));
         end += ui.px(18);
       }
       lowest = std::max(lowest, end);

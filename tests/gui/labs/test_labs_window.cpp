@@ -336,6 +336,19 @@ TEST_CASE("labs window: nothing is cut off, whatever the size, the scale and the
   }
 }
 
+TEST_CASE("labs window: what stands over pictures takes more lines where one is too short") {
+  Gui gui(lab_document(find_lab("reach")), {900, 900});
+  gui.push(ShowMode{Mode::kLabs});
+  gui.frame(3);
+  REQUIRE(gui.state().labs.result);
+  for (const ShortenedText& text : gui.drawn().shortened()) {
+    CAPTURE(text.whole);
+    CHECK(text.whole.find("attention") == std::string::npos);
+    CHECK(text.whole.find("convolution") == std::string::npos);
+  }
+  CHECK(gui.shows("strided attention, stride 4"));
+}
+
 TEST_CASE("labs window: a lab is saved as its numbers, its inputs, its code and what it says") {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / "headlight_labs_window";

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/ui/kit/number_row.h"
+#include "app/ui/kit/whole_field.h"
 #include "core/base/error.h"
 #include "core/graph/masks/layer_list.h"
 
@@ -21,7 +22,8 @@ void explained(Form& form, std::string_view label, std::string_view help) {
 
 struct Limits {
   double low = 0, high = 0;
-  bool zero = false;  // may also be 0: off
+  bool zero = false;   // may also be 0: off
+  bool whole = false;  // a comma parts thousands and is no decimal comma
 };
 
 // A number that is typed; it counts once Enter is pressed.
@@ -46,13 +48,17 @@ bool real_field(Form& form, const std::string& id, std::string_view label, std::
           .ptr;
   std::string text(shown, end);
   ui.before_field(id);
-  const bool entered = number_text_field(("##" + id).c_str(), text, !free);
+  const std::string field = "##" + id;
+  const int flags =
+      ImGuiInputTextFlags_EnterReturnsTrue | (free ? 0 : ImGuiInputTextFlags_ReadOnly);
+  const bool entered = limits.whole ? whole_text_field(field.c_str(), text, flags)
+                                    : number_text_field(field.c_str(), text, !free);
   ui.after_field(id);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   ImGui::PopFont();
   form.next();
-  const std::optional<double> number = typed_number(text);
+  const std::optional<double> number = limits.whole ? typed_whole_number(text) : typed_number(text);
   if (!free || !entered || !number) return false;
   const bool off = limits.zero && *number == 0;
   const double typed = off ? 0 : std::clamp(*number, limits.low, limits.high);
@@ -115,7 +121,7 @@ bool score_fields(Form& form, Config& c) {
 bool rotary_fields(Form& form, Config& c) {
   Ui& ui = form.ui;
   bool changed = real_field(form, "model/rotary_base", ui.tr("model.rotary_base"), {},
-                            c.rotary_base, {kLowestRotaryBase, kHighestRotaryBase});
+                            c.rotary_base, {kLowestRotaryBase, kHighestRotaryBase, false, true});
   changed |=
       choice_field(form, "model/rotary_scaling", ui.tr("model.rotary_scaling"), c.rotary_scaling);
   if (c.rotary_scaling == RotaryScaling::kNone) return changed;
