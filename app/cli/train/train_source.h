@@ -61,8 +61,8 @@ struct KnownTokens {
   std::vector<std::string> classes;
 };
 
-/// Of a run on labels or next sentences that goes on: no row is longer than what it reads. Labels
-/// have its context where none is asked for.
+/// How long rows are of a run that goes on: of labels as it reads them where nothing is asked for,
+/// of next sentences no longer than that.
 void fit_rows(TrainOptions&, const ModelFile& run, const Vocabulary&);
 
 /// What the options say to learn from; the settings are completed with the task's sizes and the

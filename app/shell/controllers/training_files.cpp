@@ -9,6 +9,7 @@
 #include "app/shell/runs/saved_runs.h"
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
+#include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
 #include "core/text/pieces/piece_tokenizer.h"
 #include "core/train/fine_tuning.h"
@@ -39,10 +40,12 @@ std::shared_ptr<const Vocabulary> checked_tokens(const RunPlan& plan, const std:
   return vocabulary_on(model, plan.data, plan.text_options);
 }
 
+// Of a folder that was kept here; null where it has learned rows of ids.
 std::shared_ptr<const Vocabulary> own_tokens(const std::filesystem::path& folder) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
-  return std::make_shared<const Vocabulary>(
-      Vocabulary::from_json(read_file(folder / "tokenizer.json", kMostBytes)));
+  const std::string text = read_file(folder / "tokenizer.json", kMostBytes);
+  if (text == kNoTokenizer) return nullptr;
+  return std::make_shared<const Vocabulary>(Vocabulary::from_json(text));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "core/backends/backend.h"
+#include "core/io/atomic_file.h"
+#include "core/model/checkpoint.h"
 #include "core/run/runner.h"
 #include "core/train/fine_tuning.h"
 #include "tests/gui/train/train_gui.h"
@@ -278,6 +280,14 @@ TEST_CASE("train base: another program's folder is begun with, or what it lacks 
   const auto base = load_model(bert);
   CHECK(plan_of(gui).text_options.context == base->file.context - 2);  // [CLS] and [SEP]
   CHECK(begins_with(weight(*run_of(gui).live, "embed.W_E"), weight(*base, "embed.W_E")));
+  // What has learned rows of ids has no tokenizer to be opened.
+  const std::string kept = folder.path("kept");
+  gui.push(KeepRun{kept});
+  settle(gui);
+  write_file_atomic(std::filesystem::path(kept) / "tokenizer.json", std::string(kNoTokenizer));
+  gui.push(StartFrom{kept});
+  settle(gui);
+  CHECK(plan_of(gui).settings.base == kept);
 }
 
 }  // namespace headlight::test
