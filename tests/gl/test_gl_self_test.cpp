@@ -178,6 +178,21 @@ TEST_CASE("self-test: a result is kept by driver and shaders, and a damaged file
   check_no_messages();
 }
 
+TEST_CASE("self-test: of a card that is wrong once nothing more is tried") {
+  if (!compute_ready()) return;
+  const auto steps = [](GlBackend& gl) {
+    GlSelfTestRun run(gl, {});
+    int made = 0;
+    for (; !run.is_done(); ++made) run.step();
+    return made;
+  };
+  GlBackend wrong(wrong_options("shaders/relu.comp", "> 0.0 ? x[i]", "> 0.0 ? 2.0 * x[i]"));
+  const int all = steps(shared_backend()), until_wrong = steps(wrong);
+  CHECK(until_wrong > 1);
+  CHECK(until_wrong < all - training_trials());
+  check_no_messages();
+}
+
 TEST_CASE("self-test: another driver, other shaders: another file; a failure is kept as it is") {
   if (!compute_ready()) return;
   const Folder folder;

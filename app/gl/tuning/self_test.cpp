@@ -322,10 +322,15 @@ void GlSelfTestRun::step() {
   if (is_done_) return;
   const Tested tested(gl_);
   gl_.use(nullptr);  // not over what others have on the device
-  if (!operations_->is_done()) return operations_->step();
-  if (training_ < training_trials()) return try_training(gl_, training_++, result_.training);
+  // A card that is wrong once is refused. What it would do next is not known: where the end of a
+  // loop is wrong, one more trial has been seen to take minutes.
+  const GlSelfTest operations = operations_->result();
+  if (operations.passed) {
+    if (!operations_->is_done()) return operations_->step();
+    if (training_ < training_trials()) return try_training(gl_, training_++, result_.training);
+  }
   const std::vector<GlTrainingFailure> training = std::move(result_.training);
-  result_ = operations_->result();
+  result_ = operations;
   result_.training = training;
   result_.passed &= training.empty();
   is_done_ = true;

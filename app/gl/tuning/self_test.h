@@ -41,11 +41,11 @@ GlSelfTest self_test(GlBackend&, std::span<const Op> only = {});
 /// "self_test" beside the folder of compiled programs; empty where there is none.
 std::filesystem::path default_self_test_folder();
 
-/// The same, and training (gl_training_test.h): the result that the folder has for this driver,
-/// version, and these shaders and tables; else, and where its file cannot be read or with `again`,
-/// tests and keeps what came out, passed or failed. Nothing is read or kept in an empty folder. It
-/// goes a trial at a time, for who has other things to do in between with the same backend, which
-/// has to outlive this.
+/// The same up to the first operation that is wrong, and where none is, training
+/// (gl_training_test.h): the result that the folder has for this driver, version, and these shaders
+/// and tables; else, and where its file cannot be read or with `again`, tests and keeps what came
+/// out, passed or failed. Nothing is read or kept in an empty folder. It goes a trial at a time,
+/// for who has other things to do in between with the same backend, which has to outlive this.
 class GlSelfTestRun {
  public:
   GlSelfTestRun(GlBackend&, std::filesystem::path folder, bool again = false);

@@ -24,9 +24,8 @@ std::string test_words(const GpuState& gpu, const Ui& ui) {
   if (gpu.testing) return std::string(ui.tr("compute.testing"));
   if (!gpu.tested) return std::string(ui.tr("compute.untested"));
   if (gpu.failures.empty()) return std::string(ui.tr("compute.passed"));
-  std::string words =
-      tr_count(ui.language, "compute.failures", static_cast<long long>(gpu.failures.size()));
-  return two_sentences(words, say(ui.language, gpu.failures.front()));
+  return two_sentences(std::string(ui.tr("compute.failures")),
+                       say(ui.language, gpu.failures.front()));
 }
 
 // A low sheet has its room for the table: a long account of the device is then its name's tooltip.

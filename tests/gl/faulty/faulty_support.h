@@ -89,9 +89,14 @@ struct SmallTraining {
     config.mask.kind = MaskKind::kCausal;
     options.schedule.peak = 0.01;
     options.clip = 0.5;
+    set_positions(7);
+  }
+  void set_positions(int positions) {
+    shape.positions = batch.positions = positions;
     batch.rows = 3;
-    batch.positions = shape.positions;
-    for (int i = 0; i < 21; ++i) {
+    batch.tokens.clear();
+    batch.targets.clear();
+    for (int i = 0; i < 3 * positions; ++i) {
       batch.tokens.push_back(i * 5 % 11);
       batch.targets.push_back((i + 1) * 5 % 11);
     }
