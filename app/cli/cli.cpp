@@ -16,11 +16,20 @@
 #include "core/base/number_text.h"
 #include "core/base/printable.h"
 #include "core/base/thread_pool.h"
+#include "core/model/bundled.h"
+#include "core/model/model.h"
 
 namespace headlight {
 
 void tell(const std::string& text) {
   std::fprintf(stderr, "headlight: %s\n", printable(text).c_str());
+}
+
+std::shared_ptr<const Model> open_model(const std::string& name) {
+  std::shared_ptr<const Model> model = load_model(model_ref(name));
+  if (const Message note = not_finite_note(*model); !note.empty())
+    tell(say(Language::kEnglish, note));
+  return model;
 }
 
 namespace {

@@ -14,6 +14,10 @@ namespace headlight {
 /// terminal (core/base/printable.h).
 void tell(const std::string& text);
 
+/// The model of a folder or of a bundled name. Says which of its weights are no numbers. Throws
+/// what load_model() and model_ref() do.
+std::shared_ptr<const Model> open_model(const std::string& name);
+
 /// Each adds its subcommand to the app; `run` is set to what has to be done.
 using Run = std::function<int()>;
 void add_trace_command(CLI::App&, Run& run);

@@ -75,6 +75,7 @@ std::string where(const Trace& trace, const CallDifference& d) {
   if (d.index.empty()) return "-";
   const std::string cell = cell_text(trace, {d.tensor, d.index});
   const std::size_t open = spec_of(trace, d).name.size();
+  if (open >= cell.size()) return "-";  // one number, without a place
   return cell.substr(open + 1, cell.size() - open - 2);
 }
 

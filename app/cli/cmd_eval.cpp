@@ -248,7 +248,7 @@ int run_eval(const EvalOptions& o) {
         "say what to measure with, one of --text FILE, --labels FILE, --pairs FILE, or --task for "
         "the task it learned");
   }
-  auto model = load_model(model_ref(o.model));
+  auto model = open_model(o.model);
   if (o.memory) {
     if (o.text.empty()) throw UsageError("--memory goes with --text: only a text has segments");
     Model changed = *model;

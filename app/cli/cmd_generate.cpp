@@ -74,6 +74,11 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
   if (input.source_ids.empty()) throw UsageError("give --prompt or --ids: the source to read");
   check_pair_ids(model, input.source_ids, {});
   if (!o.ids) put_around(row_frame(&model, {}), input.source_ids);
+  if (model.file.config.ends_at_context() && std::ssize(input.source_ids) > model.file.source) {
+    throw UsageError("the source has " + count_text(std::ssize(input.source_ids)) +
+                     " tokens, but the model has learned " + count_text(model.file.source) +
+                     " positions. Give a shorter one, or choose another model");
+  }
   const std::int64_t most = std::min(o.tokens + 1, model.file.context);
   std::uint64_t drawn = 0;
   std::optional<int> end;  // what has ended the row
@@ -103,7 +108,7 @@ int run_generate(const GenerateOptions& o) {
   if (o.ids && !o.prompt.empty()) throw UsageError("give --prompt or --ids, not both");
   SamplingOptions sampling = o.sampling;
   if (o.greedy) sampling.temperature = 0;
-  const auto model = load_model(model_ref(o.model));
+  const auto model = open_model(o.model);
   if (model->file.config.form == ModelForm::kTranslate) return translate(model, o, sampling);
   const std::string prompt = clean_utf8(o.prompt).text;
   Generator generator(model, o.ids ? id_list(*o.ids) : prompt_ids(*model, prompt), sampling, o.seed,

@@ -398,7 +398,7 @@ void add_train_command(CLI::App& app, Run& run) {
       }
       if (o->from.empty()) return run_train(*o, nullptr);
       check_from(*sub, *o);
-      const std::shared_ptr<const Model> base = load_model(model_ref(o->from));
+      const std::shared_ptr<const Model> base = open_model(o->from);
       use_base(*base, *sub, *o);
       return run_train(*o, base);
     };

@@ -193,6 +193,11 @@ void find_frame(Model& model) {
 
 bool has_ids_alone(const Model& model) { return holds_ids_alone(*model.vocabulary); }
 
+TokenizerTexts tokenizer_texts(const Model& model) {
+  if (has_ids_alone(model)) return {std::string(kNoTokenizer), {}};
+  return {model.vocabulary->to_json(), model.target ? model.target->to_json() : std::string()};
+}
+
 bool can_have(const Config& model, PositionKind kind) {
   // Pairs of features turn.
   if (kind == PositionKind::kRotary && model.head_width() % 2 != 0) return false;

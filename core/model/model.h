@@ -63,6 +63,13 @@ void find_frame(Model&);
 /// Are its tokens nothing but ids? Then the numbers are their names.
 bool has_ids_alone(const Model&);
 
+/// Its tokenizers as they are saved: kNoTokenizer for ids alone; `target` empty where there is
+/// none.
+struct TokenizerTexts {
+  std::string tokenizer, target;
+};
+TokenizerTexts tokenizer_texts(const Model&);
+
 /// Throws Error for an id that is no row of the model's table, with its place.
 void check_ids(const Model&, std::span<const int> ids);
 

@@ -62,8 +62,14 @@ ModelFile model_file(const Config& config, const RunShape& shape, const Task* ta
 }
 
 RunCheckpoint checkpoint_of(const Model& model) {
-  RunCheckpoint made{0, model.file, model.vocabulary->to_json(), {}, stored(model.weights), {}};
-  return made;
+  TokenizerTexts texts = tokenizer_texts(model);
+  return {0,
+          model.file,
+          std::move(texts.tokenizer),
+          {},
+          stored(model.weights),
+          {},
+          std::move(texts.target)};
 }
 
 RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
@@ -109,6 +115,7 @@ void RunCheckpoint::save(const std::filesystem::path& folder, FloatStorage stora
   parts.storage = storage;
   parts.model = model;
   parts.tokenizer = tokenizer;
+  parts.target_tokenizer = target_tokenizer;
   parts.weights = array_views(weights);
   if (!training.empty()) parts.training = {training, array_views(optimizer)};
   save_checkpoint(folder, parts);

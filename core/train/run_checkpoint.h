@@ -26,6 +26,7 @@ struct RunCheckpoint {
   // By the names of the program; with the optimizer's moments what rows remember
   // (Learner::memory()), and the newest weights where the model's are the best.
   std::vector<StoredArray> weights, optimizer;
+  std::string target_tokenizer = {};  // target_tokenizer.json; empty: none
 
   /// Writes the folder (core/model/checkpoint.h), from which `headlight train --resume` goes on.
   /// Throws Error.

@@ -102,6 +102,10 @@ TEST_CASE("folders: source ids are rows of the source's own table") {
   check_refused(run(joined(trace, {"40,0"})), 2, {"position 0 is 40", "from 0 to 39"});
   check_refused(run(joined(trace, {"39,0", "--target-ids", "33,34"})), 2,
                 {"position 1 is 34", "from 0 to 33"});
+  // Both tables' ids are kept by what else is written of it.
+  const Folder folder;
+  run_well({"convert", apart, "--out", folder / "torch", "--to", "pytorch"});
+  CHECK(contains(run_well({"info", folder / "torch"}).out, "34, source 40"));
 }
 
 // Rows as the model has learned them, with [CLS] and [SEP], also those that are too long for it.
@@ -145,6 +149,75 @@ TEST_CASE(
   }
   CHECK(measured["loss"].get<double>() == doctest::Approx(nats / 3).epsilon(1e-4));
   CHECK(learned == doctest::Approx(nats / 3).epsilon(1e-4));
+}
+
+TEST_CASE("folders: a run on a text goes on, and is written for PyTorch with its data") {
+  const Folder folder;
+  const std::string gpt2 = worded(folder, "gpt2", {{0, "<s>"}});
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "w" + std::to_string(5 + i * i % 11) + " ";
+  const std::string file = folder.write("text.txt", text), begun = folder / "run";
+  const auto begin = [&](const std::string& to, const char* steps) {
+    run_well({"train", "--from", gpt2, "--text", file, "--context", "6", "--batch", "2", "--steps",
+              steps, "--out", to});
+  };
+  begin(begun, "4");
+  begin(folder / "half", "2");
+  run_well({"train", "--resume", folder / "half", "--text", file, "--steps", "4", "--out",
+            folder / "half"});
+  CHECK(read_bytes(folder / "half/model.safetensors") == read_bytes(begun + "/model.safetensors"));
+  run_well({"convert", begun, "--out", folder / "torch", "--to", "pytorch", "--text", file});
+  CHECK(std::filesystem::exists(folder / "torch/data.safetensors"));
+}
+
+TEST_CASE("folders: what load would refuse info refuses, and names of tensors do nothing") {
+  const Folder folder;
+  const auto damaged = [&](const char* name, const std::string& from, const std::string& to) {
+    const std::string path = folder / name;
+    std::filesystem::copy(reference_folder("gpt2"), path);
+    std::string bytes = read_bytes(path + "/model.safetensors");
+    const std::size_t at = bytes.find(from);
+    REQUIRE(at != bytes.npos);
+    std::ofstream(path + "/model.safetensors", std::ios::binary)
+        << bytes.replace(at, from.size(), to);
+    return path;
+  };
+  check_refused(run({"info", damaged("missing", "c_fc.bias", "c_fx.bias")}), 1, {"c_fc.bias"});
+  const std::string few = worded(folder, "gpt2", {});
+  std::string tokens = read_bytes(few + "/tokenizer.json");
+  tokens.replace(tokens.find("\"w39\":39"), 8, "\"w39\":40,\"w40\":39");
+  std::ofstream(few + "/tokenizer.json") << tokens;
+  check_refused(run({"info", few}), 1, {"41", "40"});
+}
+
+TEST_CASE("folders: a classifier's loss is one number, which has no place in a comparison") {
+  const Args compare = {"compare-backends",
+                        "--gradients",
+                        "--model",
+                        reference_folder("bert-classifier"),
+                        "--ids",
+                        "2,3,5"};
+  const Result said = run(compare);
+  CHECK(said.out.find("cross_entropy backward") != std::string::npos);
+  CHECK_FALSE(contains(said.err, "substr"));
+}
+
+TEST_CASE("folders: what is too long, and weights that are no numbers, are named") {
+  const Folder folder;
+  std::string ids = "4";
+  for (int i = 0; i < 40; ++i) ids += ",5";
+  check_refused(run({"generate", "--model", reference_folder("bart"), "--ids", ids}), 2,
+                {"the source has 41 tokens", "positions"});
+  const std::string nan = folder / "nan";
+  std::filesystem::copy(reference_folder("gpt2"), nan);
+  std::string bytes = read_bytes(nan + "/model.safetensors");
+  bytes.replace(bytes.size() - 4, 4, std::string("\0\0\xc0\x7f", 4));
+  std::ofstream(nan + "/model.safetensors", std::ios::binary) << bytes;
+  const std::string table = folder.write("t.txt", "4 5 6 7 8 9\n");
+  for (const Args& args : {Args{"generate", "--model", nan, "--ids", "1,2", "--tokens", "1"},
+                           Args{"eval", "--model", nan, "--text", table}}) {
+    CHECK(contains(run(args).err, "NaN"));
+  }
 }
 
 TEST_CASE("folders: what a model cannot do is said with what it does") {

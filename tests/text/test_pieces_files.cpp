@@ -117,6 +117,22 @@ TEST_CASE("pieces: files that are wrong are named") {
     return files.write(name, text).refused();
   };
   CHECK(has(FilesOfModel().refused(), "has no tokenizer"));
+  for (const auto& [there, missing] : {std::pair{"vocab.json", "merges.txt"},
+                                       {"merges.txt", "vocab.json"},
+                                       {"source.spm", "vocab.json"},
+                                       {"sentencepiece.bpe.model", "vocab.json"}}) {
+    CAPTURE(there);
+    const std::string said = refused("{}", there);
+    CHECK(has(said, "half a tokenizer"));
+    CHECK(has(said, there));
+    CHECK(has(said, missing));
+  }
+  for (const char* settings : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    FilesOfModel files;
+    files.write("vocab.txt", "a\nb\n[UNK]\n").write(settings, "[]");
+    CHECK(has(files.refused(), settings));
+    CHECK(has(files.refused(), "JSON object"));
+  }
   CHECK(has(refused(""), "tokenizer.json: this is no valid JSON"));
   CHECK(has(refused(std::string(1000000, '[')), "nested more than 64"));
   CHECK(has(refused(std::string(500000, '{')), "JSON"));

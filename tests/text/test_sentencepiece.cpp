@@ -294,7 +294,7 @@ TEST_CASE("sentencepiece: which file of a folder it is") {
   fs::remove_all(folder);
   fs::create_directories(folder);
   fs::copy_file(from / "source.spm", folder / "source.spm");
-  CHECK_FALSE(PieceTokenizer::is_in(folder));  // the ids are vocab.json's
+  CHECK_THROWS_AS((void)PieceTokenizer::is_in(folder), Error);  // the ids are vocab.json's
   fs::copy_file(from / "vocab.json", folder / "vocab.json");
   CHECK(PieceTokenizer::is_in(folder));
   CHECK_FALSE(PieceTokenizer::open_target(folder));

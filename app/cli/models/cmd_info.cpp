@@ -5,6 +5,7 @@
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/printable.h"
 #include "core/model/available_memory.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
@@ -84,6 +85,7 @@ int run_info(const std::string& given) {
     return 0;
   }
   const ModelFolder folder{std::filesystem::path(ref)};
+  folder.check();
   line("type", std::string(folder.type().model_type));
   print_model(folder.file());
   print_parameters(folder.parameters());
@@ -92,7 +94,7 @@ int run_info(const std::string& given) {
   const std::vector<std::string> others = folder.unused();
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < std::min(others.size(), kShown); ++i)
-    line(i == 0 ? "not read" : "", others[i]);
+    line(i == 0 ? "not read" : "", printable(others[i]));
   if (others.size() > kShown) line("", "and " + std::to_string(others.size() - kShown) + " more");
   return 0;
 }

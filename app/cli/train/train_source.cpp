@@ -214,7 +214,8 @@ void use_text(const RunText& text, TrainOptions& o) {
   if (o.bytes.empty() && text.bytes) o.bytes = range_text(*text.bytes);
   if (o.validation.empty() && o.validation_bytes.empty() && text.validation_bytes)
     o.validation_bytes = range_text(*text.validation_bytes);
-  if (o.cut.empty()) o.cut = to_string(text.cut);
+  // A folder's own tokenizer is no choice of --cut: it lies with the run.
+  if (o.cut.empty() && is_learned(text.cut)) o.cut = to_string(text.cut);
   o.characters |= text.characters;
   if (o.vocabulary == 0) o.vocabulary = text.vocabulary;
   if (o.context == 0) o.context = text.context;

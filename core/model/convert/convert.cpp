@@ -131,13 +131,11 @@ ConvertedFolder write_own(const Model& model, const fs::path& folder,
   // What its config.json could not give back would be lost.
   if (parse_model(model_text(model.file)) != model.file)
     throw Error(Message{"convert.own_config", {{"name", model.name}}});
-  const bool ids = has_ids_alone(model);
-  const std::string tokenizer = ids ? std::string(kNoTokenizer) : model.vocabulary->to_json();
-  const std::string target = ids || !model.target ? std::string() : model.target->to_json();
+  const TokenizerTexts texts = tokenizer_texts(model);
   CheckpointParts parts;
   parts.model = model.file;
-  parts.tokenizer = tokenizer;
-  parts.target_tokenizer = target;
+  parts.tokenizer = texts.tokenizer;
+  parts.target_tokenizer = texts.target;
   if (options.format == NumberFormat::kFloat16) parts.storage = FloatStorage::kFloat16;
   for (const Tensor& tensor : model.weights) {
     std::vector<std::int64_t> shape;
@@ -145,7 +143,7 @@ ConvertedFolder write_own(const Model& model, const fs::path& folder,
     parts.weights.push_back({tensor.name, std::move(shape), std::span<const float>(tensor.data)});
   }
   save_checkpoint(folder, parts);
-  return {"headlight", !ids};
+  return {"headlight", !has_ids_alone(model)};
 }
 
 const ConvertTarget& target_named(const std::string& name) {

@@ -100,6 +100,14 @@ double ModelFolder::memory() const {
   return bytes;
 }
 
+void ModelFolder::check() const {
+  naming_file(path_, [&] { check_stored_positions(weights_, file_); });
+  weights_.check_all(parameters_, rows_);
+  Model tokens;
+  tokens.file = file_;
+  read_tokenizer(path_, tokens);
+}
+
 Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   if (memory() > most) {
     throw Error(Message{"folder.memory",

@@ -31,6 +31,8 @@ class ModelFolder {
   /// Bytes of the parameters as they are computed with.
   double memory() const;
 
+  /// Can load() read it, memory aside? Throws Error as it does. No weights are read.
+  void check() const;
   /// The model. Throws Error for a tensor that is missing or of another shape, a file that was
   /// changed meanwhile, a tokenizer that does not go with it, and more than `memory` bytes;
   /// Cancelled where `progress` stops it, which any thread may call, one at a time.

@@ -193,6 +193,11 @@ FolderWeights::Taken FolderWeights::check(const TensorSpec& spec,
   });
 }
 
+void FolderWeights::check_all(std::span<const TensorSpec> specs,
+                              std::span<const WeightRow> rows) const {
+  for (const TensorSpec& spec : specs) (void)check(spec, rows);
+}
+
 std::vector<Tensor> FolderWeights::take(std::span<const TensorSpec> specs,
                                         std::span<const WeightRow> rows,
                                         std::vector<std::string>& not_finite,

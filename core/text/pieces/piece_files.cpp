@@ -5,6 +5,7 @@
 #include "core/base/utf8.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
+#include "core/io/plain_file.h"
 #include "core/text/pieces/classes/class_settings.h"
 #include "core/text/pieces/older_files.h"
 #include "core/text/pieces/piece_parts.h"
@@ -19,9 +20,14 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 28;
 constexpr char kOwnFormat[] = "headlight vocabulary";
 
+// Is it there? A folder, a pipe, or what cannot be looked at in its place is refused by name.
 bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found || fs::is_regular_file(status))
+    return exists(status);
+  (void)PlainFile(path, kMaxFile);
+  return false;
 }
 
 // work(), whose errors name the file.
@@ -135,11 +141,28 @@ OlderFiles older_files(const fs::path& folder, SpecialNames& names) {
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
     if (!is_file(folder / name)) continue;
     const Json json = read_json(folder / name);
+    in_piece_file(folder / name, [&] {
+      if (!json.is_object()) throw Error(Message{"folder.no_object"});
+    });
     read_names(json, names);
     read_more_special(json, files);
     if (name == std::string_view("tokenizer_config.json")) files.settings = json;
   }
   return files;
+}
+
+// Files that read no text by themselves are no tokenizer, nor is the folder one without.
+void refuse_half(const fs::path& folder) {
+  const auto refuse = [&](const char* there, const char* missing) {
+    throw Error(
+        Message{"pieces.half", {{"file", (folder / there).string()}, {"missing", missing}}});
+  };
+  if (is_file(folder / "merges.txt")) refuse("merges.txt", "vocab.json");
+  for (const SentencePieceName& each : kSentencePieceNames)
+    if (each.with_vocab && each.name != kTargetPieces && is_file(folder / each.name))
+      refuse(each.name, "vocab.json");
+  if (is_file(folder / "vocab.json"))
+    refuse("vocab.json", "merges.txt | source.spm | sentencepiece.bpe.model");
 }
 
 }  // namespace
@@ -151,7 +174,10 @@ std::filesystem::path piece_file(const std::filesystem::path& folder) {
     return folder / "vocab.json";
   if (is_file(folder / "vocab.txt")) return folder / "vocab.txt";
   const fs::path sentencepiece = sentencepiece_file(folder);
-  return sentencepiece.empty() ? pieces_list(folder) : sentencepiece;
+  if (!sentencepiece.empty()) return sentencepiece;
+  const fs::path list = pieces_list(folder);
+  if (list.empty()) refuse_half(folder);
+  return list;
 }
 
 std::filesystem::path target_piece_file(const std::filesystem::path& folder) {

@@ -39,7 +39,8 @@ RunCheckpoint exported_run(const std::string& ref) {
   if (ref.starts_with(kBundledRef) || is_foreign_folder(folder))
     return checkpoint_of(*load_model(ref));
   Checkpoint saved = load_checkpoint(folder, true);
-  RunCheckpoint run{0, std::move(saved.model), std::move(saved.tokenizer), {}, {}, {}};
+  RunCheckpoint run{0,  std::move(saved.model),           std::move(saved.tokenizer), {}, {},
+                    {}, std::move(saved.target_tokenizer)};
   for (const Tensor& tensor : saved.weights) {
     std::vector<std::int64_t> shape;
     for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
@@ -63,7 +64,7 @@ void write_pytorch_folder(const fs::path& to, const RunCheckpoint& run,
   refuse(pytorch_lacks(run.model.config));
   refuse(pytorch_lacks(settings));
   int separator = -1;
-  if (run.model.config.tells_sentences()) {
+  if (run.model.config.tells_sentences() && run.tokenizer != kNoTokenizer) {
     const Vocabulary vocabulary = Vocabulary::from_json(run.tokenizer);
     separator = separator_of(run.model.config, &vocabulary);
   }
@@ -81,6 +82,7 @@ void write_pytorch_folder(const fs::path& to, const RunCheckpoint& run,
   CheckpointParts parts;
   parts.model = run.model;
   parts.tokenizer = run.tokenizer;
+  parts.target_tokenizer = run.target_tokenizer;
   parts.weights = array_views(run.weights);
   if (!run.training.empty()) parts.training = {run.training, array_views(run.optimizer)};
   parts.beside = {{"model.py", exported_file("assets/export/model.py")},
