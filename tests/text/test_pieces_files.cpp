@@ -117,10 +117,11 @@ TEST_CASE("pieces: files that are wrong are named") {
     return files.write(name, text).refused();
   };
   CHECK(has(FilesOfModel().refused(), "has no tokenizer"));
-  for (const auto& [there, missing] : {std::pair{"vocab.json", "merges.txt"},
-                                       {"merges.txt", "vocab.json"},
-                                       {"source.spm", "vocab.json"},
-                                       {"sentencepiece.bpe.model", "vocab.json"}}) {
+  for (const auto& half : {std::pair{"vocab.json", "merges.txt"},
+                           {"merges.txt", "vocab.json"},
+                           {"source.spm", "vocab.json"},
+                           {"sentencepiece.bpe.model", "vocab.json"}}) {
+    const char *there = half.first, *missing = half.second;
     CAPTURE(there);
     const std::string said = refused("{}", there);
     CHECK(has(said, "half a tokenizer"));
