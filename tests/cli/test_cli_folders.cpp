@@ -173,8 +173,8 @@ TEST_CASE("folders: a run on a text goes on, and is written for PyTorch with its
 TEST_CASE("folders: what load would refuse info refuses, and names of tensors do nothing") {
   const Folder folder;
   const auto damaged = [&](const char* name, const std::string& from, const std::string& to) {
-    const std::string path = folder / name;
-    std::filesystem::copy(reference_folder("gpt2"), path);
+    const std::string path = folder / ("damaged-" + std::string(name));
+    std::filesystem::copy(reference_folder(name), path);
     std::string bytes = read_bytes(path + "/model.safetensors");
     const std::size_t at = bytes.find(from);
     REQUIRE(at != bytes.npos);
@@ -182,7 +182,12 @@ TEST_CASE("folders: what load would refuse info refuses, and names of tensors do
         << bytes.replace(at, from.size(), to);
     return path;
   };
-  check_refused(run({"info", damaged("missing", "c_fc.bias", "c_fx.bias")}), 1, {"c_fc.bias"});
+  check_refused(run({"info", damaged("gpt2", "c_fc.bias", "c_fx.bias")}), 1, {"c_fc.bias"});
+  const std::string shown = run_well({"info", damaged("marian-apart", "decoder.embed_positions",
+                                                      "decoder.\\u001b[31m_none")})
+                                .out;
+  CHECK(contains(shown, "[31m_none"));
+  CHECK_FALSE(contains(shown, "\x1b"));
   const std::string few = worded(folder, "gpt2", {});
   std::string tokens = read_bytes(few + "/tokenizer.json");
   tokens.replace(tokens.find("\"w39\":39"), 8, "\"w39\":40,\"w40\":39");

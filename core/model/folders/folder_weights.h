@@ -52,9 +52,9 @@ class FolderWeights {
   /// Its numbers; nothing where there is none of this shape.
   std::optional<std::vector<float>> numbers_of(std::string_view name,
                                                const std::vector<std::int64_t>& shape) const;
-  /// Names in the files that none of the parameters is read from.
   /// Is each there, with its shape, in numbers that can be read? Throws Error as take() does.
   void check_all(std::span<const TensorSpec>, std::span<const WeightRow>) const;
+  /// Names in the files that none of the parameters is read from.
   std::vector<std::string> unused(std::span<const TensorSpec>, std::span<const WeightRow>) const;
 
   /// The parameters, all checked first, each in its own axes. `not_finite`: names of those of them
