@@ -127,7 +127,7 @@ Json as_json(const OneRun& run, const OneRun& base, const Comparison& all) {
                 {"index", index},
                 {"where", d.index.empty() ? "" : where(trace, d)},
                 {"error", number(d.cells.error)},
-                {"limit", d.limit},
+                {"limit", number(d.limit)},
                 {"within", d.within()}};
     for (const OneRun* one : {&base, &run}) {
       const double time = one->times.of(d);

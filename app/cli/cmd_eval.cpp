@@ -250,7 +250,6 @@ int run_eval(const EvalOptions& o) {
   }
   auto model = open_model(o.model);
   if (o.memory) {
-    if (o.text.empty()) throw UsageError("--memory goes with --text: only a text has segments");
     Model changed = *model;
     changed.file.config.memory = *o.memory;
     validate(changed.file.config);
@@ -263,7 +262,13 @@ int run_eval(const EvalOptions& o) {
     print_task(o, *task, score_task(model, *task, o.seed, o.count, o.threads));
     return 0;
   }
-  if (model->file.task == kNextSentenceTask) return run_sentences(o, model);
+  if (model->file.task == kNextSentenceTask) {
+    if (o.stride || o.memory)
+      throw UsageError(
+          "--stride and --memory are for models that go on with a text; this one judges pairs of "
+          "sentences. Leave them out");
+    return run_sentences(o, model);
+  }
   const std::int64_t context = model->file.context;
   const std::int64_t stride =
       o.stride.value_or(model->file.config.memory > 0 ? context : (context + 1) / 2);
@@ -291,27 +296,34 @@ void add_eval_command(CLI::App& app, Run& run) {
   CLI::App* sub = app.add_subcommand("eval", "Measures a model on a text, a table or its task");
   sub->add_option("--model", o->model, "A model's folder, or a name of `headlight models`")
       ->required();
-  sub->add_option("--text", o->text, "A UTF-8 text file");
+  CLI::Option* text = sub->add_option("--text", o->text, "A UTF-8 text file");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
-  sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
+  CLI::Option* pairs =
+      sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_option(
          "--rows", o->rows,
          "--pairs: shows so many rows: what is said with the right row given, and by itself")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1000000));
-  sub->add_flag("--task", o->task, "Fresh examples of the task that it learned");
-  sub->add_option("--seed", o->seed, "--task: which examples")->capture_default_str();
+      ->check(CLI::Range(0, 1000000))
+      ->needs(pairs);
+  CLI::Option* task =
+      sub->add_flag("--task", o->task, "Fresh examples of the task that it learned");
+  sub->add_option("--seed", o->seed, "--task: which examples")->capture_default_str()->needs(task);
   sub->add_option("--count", o->count, "--task: how many examples")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
+      ->check(CLI::Range(1, 1000000))
+      ->needs(task);
   sub->add_option("--context", o->context,
                   "--task: tokens of an example, where the task lets choose them; they may be more "
-                  "than it learned with (default: as many)");
+                  "than it learned with (default: as many)")
+      ->needs(task);
   sub->add_option("--stride", o->stride,
                   "--text: a window begins so many tokens after the last (default: half of the "
-                  "model's context)");
+                  "model's context)")
+      ->needs(text);
   sub->add_option("--memory", o->memory,
-                  "--text: rows of the segments before that are remembered (default: the model's)");
+                  "--text: rows of the segments before that are remembered (default: the model's)")
+      ->needs(text);
   sub->add_option("--threads", o->threads, "Threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

@@ -149,12 +149,14 @@ void add_generate_command(CLI::App& app, Run& run) {
                   "The text to go on with; of an encoder-decoder the source");
   sub->add_option("--ids", o->ids,
                   "The same as ids, 1,2,3, of a model with or without a tokenizer");
-  sub->add_flag("--greedy", o->greedy, "Always the most probable token, as --temperature 0");
+  CLI::Option* greedy =
+      sub->add_flag("--greedy", o->greedy, "Always the most probable token, as --temperature 0");
   sub->add_flag("--print-ids", o->print_ids, "Prints ids alone: the prompt's, then the new ones");
   sub->add_option("--tokens", o->tokens, "Tokens to add, at most")->capture_default_str();
   sub->add_option("--temperature", o->sampling.temperature,
                   "Divides the logits; 0: always the most probable token")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(greedy);
   sub->add_option("--top-k", o->sampling.top_k, "Draws from the k most probable tokens (0: all)")
       ->capture_default_str();
   sub->add_option("--top-p", o->sampling.top_p,

@@ -1,5 +1,6 @@
 // headlight render, screenshot and walk: pictures drawn by the window's own code, off screen.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +20,16 @@ namespace {
 
 const std::vector<std::string> kVisions = {"full", "protanopia", "deuteranopia", "tritanopia",
                                            "grey"};
+
+// What else a name may end in, a reader of that kind could not open.
+const CLI::Validator kPngName(
+    [](const std::string& path) {
+      std::string end = std::filesystem::path(path).extension().string();
+      std::ranges::transform(end, end.begin(), [](unsigned char c) { return std::tolower(c); });
+      return end.empty() || end == ".png" ? ""
+                                          : "pictures are PNG files: end it in .png, not " + end;
+    },
+    "");
 
 struct PictureOptions {
   ModelOptions model;
@@ -280,7 +291,7 @@ void add_render_command(CLI::App& app, Run& run) {
   sub->add_option("--step", o->step, "Name of the tensor, as blocks.0.attn.pattern")->required();
   sub->add_option("--head", o->head, "Number of the head, or all");
   sub->add_option("--at", o->at, "A cell to light up, as 0,3,1");
-  sub->add_option("--out", o->out, "FILE.png")->required();
+  sub->add_option("--out", o->out, "FILE.png")->required()->check(kPngName);
   sub->callback([o, &run] { run = [o] { return run_render(*o); }; });
 }
 
@@ -332,7 +343,7 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_flag("--lab-code", o->lab_code, "--lab: the same as code");
   sub->add_option("--mark", o->mark, "--train: the marked step");
   sub->add_option("--pin", o->pin, "--train: the step that it is compared with");
-  sub->add_option("--out", o->out, "FILE.png")->required();
+  sub->add_option("--out", o->out, "FILE.png")->required()->check(kPngName);
   sub->callback([o, &run] { run = [o] { return run_screenshot(*o); }; });
 }
 

@@ -228,6 +228,9 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     throw UsageError(Message{"train.patience_option"});
   if (data.task) data.shape = shape_of(*data.task, config);
   if (from) check_vocabulary(data, from->model.vocab, o.resume);
+  // Rows may be shorter than the positions that it has learned.
+  if (from && config.ends_at_context())
+    data.shape.positions = std::max(data.shape.positions, from->model.context);
   TrainerOptions options{
       settings.optimizer, settings.schedule, settings.clip, 8,
       o.model.threads,    settings.dropout,  settings.seed, settings.checkpointing,

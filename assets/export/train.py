@@ -169,8 +169,8 @@ def read_npy(path):
 def given_rows(path, run):
     """Rows of a person's own: only of a model that says the next token are both halves known."""
     if run["kind"] != "next-token":
-        sys.exit(f"--rows teaches the next token, and this model learns '{run['kind']}': export a "
-                 "run with its data")
+        sys.exit("--rows teaches the next token, and this model learns something else: export a run "
+                 "with its data")
     rows = read_npy(path)
     if rows.dim() != 2 or not 0 <= rows.min() <= rows.max() < run["vocab"]:
         sys.exit(f"{path} must hold rows of ids below {run['vocab']}")
@@ -184,9 +184,10 @@ def open_data(options, export, run):
     if options.rows:
         return given_rows(options.rows, run)
     if "data" not in export:
-        sys.exit("there are no data in this folder: give --rows FILE.npy, rows of context + 1 "
-                 "token ids, or export the run again with its --text, --labels, --pairs or "
-                 "--data-ids")
+        rows = "give --rows FILE.npy, rows of context + 1 token ids, or " \
+            if run["kind"] == "next-token" else ""
+        sys.exit(f"there are no data in this folder: {rows}export the run again with its --text, "
+                 "--labels, --pairs or --data-ids")
     arrays, kind = headlight.read_safetensors(HERE / "data.safetensors"), export["data"]["kind"]
     if kind == "windows":
         return Windows(export["data"], arrays, run)

@@ -47,10 +47,33 @@ bool has_gradient(const Program& program, const OpCall& call) {
   return call.out == program.loss || program.gradient(program.resolve(call.out)) >= 0;
 }
 
+// What is known of one result, or of one gradient, for what is made from it.
+struct Known {
+  double limit = 0;
+  double error = 0;
+};
+
+// Of a call or of its gradients: no result is asked to be nearer than what it was made from, nor
+// one of numbers that nearly cancel nearer than their errors make it.
+double limit_of(const Trace& trace, const OpCall& call, std::span<const Known> results,
+                const ErrorLimits& limits) {
+  const Program& program = trace.program();
+  const OpInfo& info = op_info(call.op);
+  double limit = limits.of(call.op);
+  for (const TensorId in : call.in)
+    limit = std::max(limit, results[place(program.resolve(in))].limit);
+  if (!info.error_growth) return limit;
+  const TensorView first = trace.tensor(call.in[0]);
+  const double growth = info.error_growth({{&first, 1}, trace.tensor(call.out), call.params});
+  // Four times as much: the errors of those cells that count may be larger than the others'.
+  const double error = 16 * results[place(program.resolve(call.in[0]))].error;
+  return error > 0 ? std::max(limit, error * growth * growth) : limit;
+}
+
 // Gradients in the order in which the backward pass completes them: with the first call that reads
 // a tensor, which runs last in reverse.
 void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& limits,
-                   Comparison& comparison) {
+                   std::span<const Known> results, Comparison& comparison) {
   const Program& program = expected.program();
   std::vector<int> first_reader(program.tensors.size(), -1);
   for (std::size_t c = program.calls.size(); c-- > 0;) {
@@ -60,12 +83,18 @@ void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& l
   }
   const double least = least_gradient(expected);
   std::vector<bool> seen(program.tensors.size());
+  std::vector<double> limit(program.tensors.size());
   for (std::size_t c = program.calls.size(); c-- > 0;) {
     const OpCall& call = program.calls[c];
+    if (!has_gradient(program, call)) continue;
+    const double asked = std::max(limit[place(program.resolve(call.out))],
+                                  limit_of(expected, call, results, limits));
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       const std::size_t source = place(program.resolve(call.in[i]));
       const TensorId gradient = program.gradient(static_cast<TensorId>(source));
-      if (gradient < 0 || seen[source] || first_reader[source] != static_cast<int>(c)) continue;
+      if (gradient < 0) continue;
+      limit[source] = std::max(limit[source], asked);
+      if (seen[source] || first_reader[source] != static_cast<int>(c)) continue;
       if (!expected.tensor(gradient).data || !got.tensor(gradient).data) continue;
       seen[source] = true;
       double size = least;
@@ -78,7 +107,7 @@ void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& l
       CallDifference d = compared(got, expected, gradient, size);
       d.call = static_cast<int>(c);
       d.backward = true;
-      d.limit = limits.of(call.op);
+      d.limit = limit[source];
       comparison.calls.push_back(std::move(d));
     }
   }
@@ -122,14 +151,16 @@ Comparison compare_traces(const Trace& got, const Trace& expected, const ErrorLi
                     got.input().source_ids == expected.input().source_ids;
   if (!same) throw UsageError(Message{"compare.different"});
   Comparison comparison;
+  std::vector<Known> results(program.tensors.size());
   for (std::size_t c = 0; c < program.calls.size(); ++c) {
     CallDifference d = compared(got, expected, program.calls[c].out, 0);
     d.call = static_cast<int>(c);
-    d.limit = limits.of(program.calls[c].op);
+    d.limit = limit_of(expected, program.calls[c], results, limits);
+    results[place(program.resolve(program.calls[c].out))] = {d.limit, d.cells.error};
     comparison.calls.push_back(std::move(d));
     for (const Trace* trace : {&got, &expected}) trace->forget(program.calls[c].out, 0);
   }
-  if (!program.gradients.empty()) add_gradients(got, expected, limits, comparison);
+  if (!program.gradients.empty()) add_gradients(got, expected, limits, results, comparison);
   for (std::size_t i = 0; i < comparison.calls.size() && !comparison.first_beyond; ++i) {
     if (!comparison.calls[i].within()) comparison.first_beyond = i;
   }

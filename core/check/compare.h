@@ -24,7 +24,8 @@ struct CellDifference {
 CellDifference difference(std::span<const float> got, std::span<const float> expected,
                           double least = 0);
 
-/// What is asked of whole runs, where a result also has the errors of what it was made from.
+/// What is asked of an operation in a whole run. A result also has the errors of what it was made
+/// from, so no more is asked of it than of those.
 struct ErrorLimits {
   double sums = 1e-10;  // cell by cell, and sums of products: 1e-5 of the size, squared
   double rows = 1e-9;   // softmax, norms, activations, losses
@@ -42,7 +43,7 @@ struct CallDifference {
   bool backward = false;
   CellDifference cells;
   std::vector<std::int64_t> index;  // of the largest difference; empty where all are equal
-  double limit = 0;                 // of cells.error
+  double limit = 0;                 // of cells.error: ErrorLimits, or that of what it was made from
   bool within() const { return cells.error <= limit; }
 };
 

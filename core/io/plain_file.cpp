@@ -11,6 +11,11 @@
 
 namespace headlight {
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::status(path, ignored).type() != std::filesystem::file_type::not_found;
+}
+
 // Not to block: opening a pipe that nobody writes to would wait for ever.
 PlainFile::PlainFile(std::filesystem::path path, std::uint64_t max_bytes)
     : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {

@@ -12,6 +12,10 @@
 
 namespace headlight {
 
+/// Does something stand at this path? Also a link to itself, and what may not be looked at: whoever
+/// opens it says what is wrong with it.
+bool is_there(const std::filesystem::path&);
+
 class PlainFile {
  public:
   /// Opens it. Throws Error when it is missing, unreadable, larger than `max_bytes`, a folder, or

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/similar.h"
+#include "core/io/plain_file.h"
 #include "core/model/model.h"
 
 namespace headlight {
@@ -42,10 +43,9 @@ std::string model_ref(const std::string& typed) {
     return std::string(kBundledRef) +
            std::string(bundled_model(std::string_view(typed).substr(kBundledRef.size())).name);
   }
-  std::error_code ignored;
   const std::filesystem::path path(typed);
   const bool named = find(typed) != nullptr;
-  const bool here = std::filesystem::exists(named ? path / "config.json" : path, ignored);
+  const bool here = is_there(named ? path / "config.json" : path);
   if (!typed.empty() && here) return typed;
   return std::string(kBundledRef) + std::string(bundled_model(typed).name);
 }

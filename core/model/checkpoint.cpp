@@ -54,10 +54,7 @@ auto naming(const fs::path& path, Read read) {
 
 template <class Read>
 auto in_file(const fs::path& path, Read read) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) {
-    throw Error(Message{"checkpoint.missing_file", {{"path", shown(path)}}});
-  }
+  if (!is_there(path)) throw Error(Message{"checkpoint.missing_file", {{"path", shown(path)}}});
   return naming(path, read);
 }
 

@@ -1,6 +1,8 @@
 // Foci (Lin et al. 2017, "A structured self-attentive sentence embedding"): how well each token
 // suits each of a few learned directions, and what it costs when two foci choose the same tokens.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/base/number_text.h"
 #include "core/ops/op.h"
@@ -139,6 +141,17 @@ void penalty_forward(const OpArgs& args) {
   }
 }
 
+// Foci that are far apart have a G near the identity: what is left has the errors of the whole.
+// That of Σ d² is 2 Σ d δ, at most 2 |d| |δ|.
+double penalty_growth(const OpArgs& args) {
+  double whole = 0, left = 0;
+  for (std::int64_t i = 0; i < args.in[0].size(); ++i) {
+    whole += static_cast<double>(args.in[0].data[i]) * args.in[0].data[i];
+    left += std::pow(distance(args.in[0].data, i, args.in[0].axes[3].size), 2);
+  }
+  return left > 0 ? 2 * std::sqrt(whole / left) : std::numeric_limits<double>::infinity();
+}
+
 // dG[i, j] += dy · 2 C (G[i, j] − [i = j])
 void penalty_backward(const OpGradArgs& args) {
   const auto& g = args.in[0].axes;
@@ -242,6 +255,7 @@ const OpInfo& foci_penalty_op() {
       .numpy = [](const CodeArgs& c) { return penalty_code(c, "np.eye"); },
       .torch = [](const CodeArgs& c) { return penalty_code(c, "torch.eye"); },
       .errors = ErrorClass::kRows,
+      .error_growth = penalty_growth,
       .work = {.flops = 3, .per = WorkPer::kInputCell},
       .trials = {"b 1 m m"},
       .gradient_reads = {.inputs = {true}, .result = false},

@@ -360,6 +360,9 @@ struct OpInfo {
   // ---- what readers ask ----
   std::array<InputKind, 4> inputs = {};
   ErrorClass errors = ErrorClass::kCells;
+  /// Where numbers of the first input nearly cancel: how many times larger, in size, its errors are
+  /// in the result and in the gradient.
+  double (*error_growth)(const OpArgs&) = nullptr;
   OpWork work = {};
   /// What backends are tried on: each form at least once, with and without what it can do without.
   /// The shapes of all inputs in letters of TrialSizes, an axis being their product: "b t 2n, n". N

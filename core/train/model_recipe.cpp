@@ -130,6 +130,19 @@ std::optional<ModelWords> words_of_model(std::string_view ref, std::string_view 
   return std::nullopt;
 }
 
+namespace {
+
+// A few rows of its table, where words mean nothing to a model.
+std::string some_ids(const Model& model) {
+  constexpr int kShown = 5;
+  std::string ids;
+  for (int i = 1; i <= kShown; ++i)
+    ids += (i > 1 ? " " : "") + std::to_string(i * model.vocabulary->size() / (kShown + 1));
+  return ids;
+}
+
+}  // namespace
+
 std::string example_sentence(const Model& model) {
   if (model.ref.starts_with(kBundledRef)) return bundled_recipe(model.name).example;
   for (const TaskInfo& info : all_tasks()) {
@@ -142,7 +155,7 @@ std::string example_sentence(const Model& model) {
         task->vocabulary().decode(example.source.empty() ? example.tokens : example.source);
     if (knows(model, sentence)) return sentence;
   }
-  return {};
+  return has_ids_alone(model) ? some_ids(model) : std::string();
 }
 
 SetModel choose_model(const Document& document, const Model& model) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/run/runner.h"
 #include "core/train/cached_predictor.h"
 #include "tests/bench/eigen_product.h"
@@ -74,6 +75,13 @@ RunLimits without_growing() {
   return limits;
 }
 
+// However small the model is.
+RunLimits always_growing() {
+  RunLimits limits = machine_limits();
+  limits.grow_from = 0;
+  return limits;
+}
+
 class FolderBench {
  public:
   FolderBench(std::shared_ptr<const Model> model, int tokens, int threads)
@@ -82,7 +90,7 @@ class FolderBench {
         tokens_(tokens),
         backend_(make_cpu_backend(threads)),
         whole_(without_growing()),
-        grows_(machine_limits()) {
+        grows_(always_growing()) {
     document_.model = model_->ref;
     document_.config = model_->file.config;
     document_.max_tokens = static_cast<int>(model_->file.context);
@@ -128,9 +136,15 @@ std::vector<BenchRow> bench_folder(const std::filesystem::path& folder, int toke
   const double opening = seconds([&] { model = load_model(folder.string()); });
   if (model->file.config.form != ModelForm::kTokens ||
       !CachedPredictor::can_read(*model, model->file.config))
-    throw Error("a model that goes on with a text is measured");
+    throw UsageError(
+        "bench folder measures models that go on with a text token by token, and this one does "
+        "not; choose a decoder such as GPT-2 or Llama");
   FolderBench bench(model, tokens, threads);
-  if (bench.most_rounds() < 1) throw Error("the model's context has no place for as many tokens");
+  if (bench.most_rounds() < 2) {
+    throw UsageError("the model's context is " + count_text(model->file.context) +
+                     " tokens, which has no place for --tokens " + std::to_string(tokens) +
+                     " and two more; give fewer");
+  }
   MultiplyAddPeak peak(threads);
   PlainSum sum(*model, threads);
   CachedPredictor cached(model, model->file.config);

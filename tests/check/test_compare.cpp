@@ -87,6 +87,58 @@ TEST_CASE("compare: cpu is within its limits, forwards and backwards") {
   CHECK(backward <= gradients);
 }
 
+TEST_CASE("compare: no more is asked of a result than of what it was made from") {
+  Runner runner;
+  const auto reference = make_reference_backend(), cpu = make_cpu_backend(1);
+  const auto expected = traced(runner, *reference), got = traced(runner, *cpu);
+  const Comparison all = compare_traces(*got, *expected);
+  const Program& program = expected->program();
+  std::vector<double> limits(program.tensors.size());
+  for (const CallDifference& d : all.calls) {
+    const OpCall& call = program.calls[place(d.call)];
+    double asked = ErrorLimits{}.of(call.op);
+    if (d.backward) asked = ErrorLimits{}.rows;  // every gradient is made from that of the loss
+    for (const TensorId in : call.in) asked = std::max(asked, limits[place(program.resolve(in))]);
+    CHECK(d.limit == asked);
+    if (!d.backward) limits[place(call.out)] = d.limit;
+  }
+}
+
+TEST_CASE("compare: of numbers that nearly cancel the errors that they bring are allowed") {
+  const OpInfo& penalty = op_info(Op::kFociPenalty);
+  const float near[] = {1.001f, 0.001f, 0.001f, 1.001f}, far[] = {3, 4, 0, 1};
+  const std::vector<Axis> axes = {{"batch", 1}, {"head", 1}, {"focus", 2}, {"focus", 2}};
+  const auto growth = [&](const float* cells) {
+    const TensorView overlap{{}, axes, cells};
+    return penalty.error_growth({{&overlap, 1}, {}, OpParams{}});
+  };
+  CHECK(growth(near) == doctest::Approx(2 * std::sqrt(2 * 1.001 * 1.001) / 0.002).epsilon(1e-3));
+  CHECK(growth(far) == doctest::Approx(2 * std::sqrt(26.0) / std::sqrt(4.0 + 16)));
+  // In a run: what is left of the overlap may be as far off as that, and no more.
+  Document d;
+  d.sentence = "a b c";
+  d.config.d_model = 8;
+  d.config.heads = 2;
+  d.config.form = ModelForm::kClasses;
+  d.config.pool = PoolKind::kFoci;
+  d.config.foci = 2;
+  d.config.foci_penalty = 1;
+  Runner runner;
+  const auto reference = make_reference_backend(), cpu = make_cpu_backend(1);
+  const auto expected = runner.run(d, *reference, nullptr, true).trace,
+             got = runner.run(d, *cpu, nullptr, true).trace;
+  REQUIRE(expected);
+  CHECK_FALSE(compare_traces(*got, *expected).first_beyond);
+  Mistaken mistaken;
+  mistaken.tensor = "pool.overlap";
+  mistaken.backward = true;
+  const auto wrong = runner.run(d, mistaken, nullptr, true).trace;
+  REQUIRE(wrong);
+  const Comparison found = compare_traces(*wrong, *expected);
+  REQUIRE(found.first_beyond);
+  CHECK(expected->tensor(found.calls[*found.first_beyond].tensor).name == "d.pool.overlap");
+}
+
 TEST_CASE("compare: the first that is wrong is named, not what follows from it") {
   Runner runner;
   const auto reference = make_reference_backend();

@@ -41,6 +41,8 @@ TEST_CASE("convert: what it refuses, in a sentence, and writes nothing") {
   refused({"bundled:dates", "--to", "gpt2"}, 1, {"--form translate (gpt2: tokens)"});
   refused({"bundled:sort", "--to", "gpt2"}, 1, {"--head-bias on"});
   check_refused(run({"convert", "bundled:stories", "--out", "/dev/full/out"}), 1, {"/dev/full"});
+  refused({"bundled:stories", "--text", "a.txt"}, 2, {"--text", "--to pytorch"});
+  refused({"bundled:stories", "--to", "gpt2", "--steps", "5"}, 2, {"--steps", "--to pytorch"});
   // A model of words, whose tokenizer others cannot have.
   run_well({"train", "--task", "reverse", "--layers", "1", "--heads", "2", "--d-model", "8",
             "--positions", "learned", "--head-bias", "off", "--steps", "1", "--out",

@@ -207,6 +207,60 @@ TEST_CASE("folders: a classifier's loss is one number, which has no place in a c
   CHECK_FALSE(contains(said.err, "substr"));
 }
 
+TEST_CASE("folders: what would change the numbers and is not known is named with its key") {
+  const Folder folder;
+  const auto with = [&](const char* name, const std::string& more) {
+    const std::string copy = folder / (std::string(name) + "-other");
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(reference_folder(name), copy);
+    const std::string plain = read_bytes(copy + "/config.json");
+    std::ofstream(copy + "/config.json")
+        << plain.substr(0, plain.rfind('}')) << ", " << more << "}";
+    return copy;
+  };
+  const auto refused = [&](const char* name, const char* more, const char* key) {
+    check_refused(run({"info", with(name, more)}), 1, {key, "config.json"});
+  };
+  refused("bert-classifier", R"("problem_type": "multi_label_classification")", "'problem_type'");
+  refused("bert-classifier", R"("problem_type": "regression")", "'problem_type'");
+  refused("llama", R"("rope_scaling": 5)", "'rope_scaling'");
+  run_well({"info", with("bert-classifier", R"("problem_type": "single_label_classification")")});
+  // A link to itself is there, and cannot be read.
+  const std::string loop = folder / "loop";
+  std::filesystem::create_directory(loop);
+  std::filesystem::create_symlink("config.json", loop + "/config.json");
+  const Result said = run({"info", loop});
+  check_refused(said, 1, {"config.json"});
+  CHECK_FALSE(contains(said.err, "missing"));
+}
+
+TEST_CASE("folders: the end of a row that generation_config.json calls none is none") {
+  const Folder folder;
+  const std::string copy = folder / "gpt2";
+  std::filesystem::copy(reference_folder("gpt2"), copy);
+  const Args generate = {"generate", "--model",  copy, "--ids",      "5,6",
+                         "--greedy", "--tokens", "4",  "--print-ids"};
+  const std::string plain = run_well(generate).out;
+  const std::string first = plain.substr(4, plain.find(',', 4) - 4);
+  const std::string config = read_bytes(copy + "/config.json");
+  std::ofstream(copy + "/config.json")
+      << config.substr(0, config.rfind('}')) << ", \"eos_token_id\": " << first << "}";
+  CHECK(run_well(generate).out == "5,6," + first + "\n");
+  std::ofstream(copy + "/generation_config.json") << R"({"eos_token_id": null})";
+  CHECK(run_well(generate).out == plain);
+}
+
+TEST_CASE("folders: without a tokenizer and a sentence some ids are shown, and are measured") {
+  const std::string gpt2 = reference_folder("gpt2");
+  CHECK(contains(run_well({"trace", "--model", gpt2, "--list"}).out, "token_ids"));
+  // Of one that is small, too, a typed token takes the rows before from the run before.
+  CHECK(contains(run_well({"bench", "folder", gpt2, "--tokens", "8", "--rounds", "1"}).out,
+                 "one more token typed"));
+  check_refused(run({"bench", "folder", gpt2, "--tokens", "64"}), 2, {"context", "--tokens 64"});
+  check_refused(run({"bench", "folder", reference_folder("bert"), "--tokens", "8"}), 2,
+                {"decoder"});
+}
+
 TEST_CASE("folders: what is too long, and weights that are no numbers, are named") {
   const Folder folder;
   std::string ids = "4";

@@ -234,6 +234,15 @@ TEST_CASE("eval: a text in nats, bits and shares; what cannot be measured is ref
   check_refused(run({"eval", "--model", "sort", "--text", text}), 1, {"t.txt", "'mary'"});
   check_refused(run({"eval", "--model", "sort", "--text", folder / "no"}), 1, {"no"});
   check_refused(run({"eval", "--model", "sort", "--text", text, "--stride", "99"}), 2, {"99"});
+  // What would change nothing is not taken.
+  for (const char* option : {"--context", "--count", "--seed"}) {
+    check_refused(run({"eval", "--model", "grammar", "--text", text, option, "5"}), 2,
+                  {option, "--task"});
+  }
+  check_refused(run({"eval", "--model", "grammar", "--text", text, "--rows", "5"}), 2,
+                {"--rows", "--pairs"});
+  check_refused(run({"eval", "--model", "grammar", "--task", "--stride", "5"}), 2,
+                {"--stride", "--text"});
 }
 
 TEST_CASE("generate: the same seed, the same text; over the context it says so once") {
@@ -249,6 +258,8 @@ TEST_CASE("generate: the same seed, the same text; over the context it says so o
             .out == "a b c d e f a b c d e f\n");
   check_refused(run(joined(base, {"--temperature", "-1"})), 2, {"temperature"});
   check_refused(run(joined(base, {"--top-p", "2"})), 2, {"top-p"});
+  check_refused(run(joined(base, {"--greedy", "--temperature", "2"})), 2,
+                {"--greedy", "--temperature"});
   check_refused(run(joined(base, {"--tokens", "-3"})), 2, {"--tokens"});
   check_refused(run({"generate", "--model", "induction", "--tokens", "1"}), 2, {"no token"});
 }

@@ -182,6 +182,10 @@ TEST_CASE("pictures: what cannot be drawn or saved is said") {
   check_refused(run({"screenshot", "--step", "blocks.0.attn.pattern", "--at", "0,1", "--out", out}),
                 2, {"3 numbers", "got 2"});
   check_refused(run({"render", "--out", out}), 2, {"--step"});
+  for (const Args& args : {Args{"screenshot"}, Args{"render", "--step", "logits"}}) {
+    check_refused(run(joined(args, {"--out", folder / "a.jpg"})), 2, {".png", ".jpg"});
+    CHECK_FALSE(std::filesystem::exists(folder / "a.jpg"));
+  }
   check_refused(run({"screenshot"}), 2, {"--out"});
   check_refused(run({"walk", "--sentence", " ", "--out", folder / "walk"}), 2, {"only spaces"});
   CHECK_FALSE(std::filesystem::exists(out));

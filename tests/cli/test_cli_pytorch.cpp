@@ -12,6 +12,7 @@
 #include "core/train/pytorch/pytorch_lacks.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
+#include "tests/model/worded_folder.h"
 
 using namespace headlight;
 using namespace headlight::test;
@@ -105,6 +106,17 @@ TEST_CASE("PyTorch: every preset and every bundled model has its logits there, o
   const bool skipped = WIFEXITED(status) && WEXITSTATUS(status) == 77;
   if (skipped) MESSAGE("logits are not compared: no PyTorch here");
   CHECK((skipped || status == 0));
+}
+
+TEST_CASE("PyTorch: rows of ids are promised to what learns the next token alone") {
+  const Folder folder;
+  const auto said = [&](const char* model) {
+    const std::string out = folder / model;
+    return run_well({"convert", reference_folder(model), "--to", "pytorch", "--out", out}).err;
+  };
+  CHECK(contains(said("gpt2"), "on rows of ids that it is given"));
+  for (const char* model : {"bert", "bert-classifier", "bart"})
+    CHECK(contains(said(model), "cannot be trained there"));
 }
 
 TEST_CASE("PyTorch: what a model or a run has that is not there is named") {

@@ -41,6 +41,11 @@ TEST_CASE("tokenize: a folder with a tokenizer alone; one text, two texts, a fil
 TEST_CASE("tokenize: the models of this program") {
   const auto bundled = tokens_of({"--model", "bundled:reverse", "--text", "a b"});
   CHECK(bundled["pieces"] == Words{"a", "b"});
+  // What is no UTF-8 is read as by a run.
+  const auto ids = [](const char* text) {
+    return tokens_of({"--model", "bundled:stories", "--text", text})["ids"];
+  };
+  CHECK(ids("a\xFF") == ids("a\uFFFD"));
   const Folder folder;
   run_well({"train", "--task", "reverse", "--layers", "1", "--heads", "2", "--d-model", "8",
             "--steps", "1", "--out", folder / "own"});

@@ -253,6 +253,28 @@ TEST_CASE("train: given weights and rows of ids, the first loss is the trace's")
   check_refused(run(other), 1, {"embed.W_E", "d_model 24", "--d-model"});
 }
 
+TEST_CASE("train: rows may be shorter than the positions that were learned, and no longer") {
+  const Folder folder;
+  const auto rows_of = [&](int ids) {
+    std::vector<int> row;
+    for (int i = 0; i < 2 * ids; ++i) row.push_back(i % 5);
+    const std::string path = folder / ("rows" + std::to_string(ids) + ".npy");
+    write_ids(path, 2, row);
+    return path;
+  };
+  const std::string run_folder = folder / "run";
+  run_well({"train", "--data-ids", rows_of(9), "--positions", "learned", "--layers", "1", "--heads",
+            "2", "--d-model", "8", "--steps", "1", "--out", run_folder});
+  const auto goes_on = [&](int ids, const char* steps) {
+    return run({"train", "--resume", run_folder, "--data-ids", rows_of(ids), "--steps", steps,
+                "--out", run_folder});
+  };
+  CHECK(goes_on(5, "2").status == 0);
+  CHECK(contains(read_bytes(run_folder + "/config.json"), "\"context\": 8"));
+  CHECK(goes_on(9, "3").status == 0);
+  check_refused(goes_on(12, "4"), 1, {"W_pos", "8"});
+}
+
 TEST_CASE("train: classes and translations, with dropout, go on where they stopped") {
   const Folder folder;
   std::string labels = "text\tlabel\n", pairs = "source\ttarget\n";

@@ -14,6 +14,7 @@ namespace {
 struct ConvertArguments {
   std::string model, out, to, dtype = "f32";
   bool no_tokenizer = false;
+  std::string pytorch_only;  // an option that was given and only that target has
   PytorchOptions pytorch;
 };
 
@@ -32,6 +33,8 @@ int convert(const ConvertArguments& a) {
     convert_to_pytorch(model_ref(a.model), a.out, a.pytorch);
     return 0;
   }
+  if (!a.pytorch_only.empty())
+    throw UsageError(a.pytorch_only + " goes with --to pytorch; leave it out");
   const auto model = load_model(model_ref(a.model));
   const ConvertedFolder made = convert_model(*model, a.out, options);
   std::printf("%s: a folder of type %s, %s parameters as %s\n", a.out.c_str(), made.type.c_str(),
@@ -67,7 +70,13 @@ void add_convert_command(CLI::App& app, Run& run) {
   sub->add_flag("--no-tokenizer", a->no_tokenizer,
                 "Without tokenizer files, where no tokenizer.json can say what the model reads");
   add_pytorch_options(*sub, a->pytorch);
-  sub->callback([a, &run] { run = [a] { return convert(*a); }; });
+  sub->callback([a, sub, &run] {
+    for (const CLI::Option* option : sub->get_options()) {
+      if (option->count() > 0 && option->get_group() == kPytorchGroup)
+        a->pytorch_only = option->get_name();
+    }
+    run = [a] { return convert(*a); };
+  });
 }
 
 }  // namespace headlight

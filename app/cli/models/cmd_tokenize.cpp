@@ -139,8 +139,10 @@ int tokenize(const TokenizeOptions& o) {
     print_text(tokens, o);
     return 0;
   }
-  const std::string text = o.text ? *o.text : std::string(read_text_file(*o.file).text());
-  print_row(tokens, row_of(tokens, text, o.pair), o.json, o.pair.has_value());
+  // As a model reads them.
+  const std::string text = cleaned(o.text ? *o.text : read_text_file(*o.file).text());
+  const auto pair = o.pair ? std::optional(cleaned(*o.pair)) : std::nullopt;
+  print_row(tokens, row_of(tokens, text, pair), o.json, o.pair.has_value());
   return 0;
 }
 

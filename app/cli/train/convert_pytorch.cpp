@@ -31,9 +31,8 @@ LearnedFrom data_of(const RunCheckpoint& run, TrainOptions o, RunSettings& setti
 }  // namespace
 
 void add_pytorch_options(CLI::App& sub, PytorchOptions& o) {
-  const char* kGroup = "With --to pytorch";
   const auto add = [&](const char* name, auto& value, const char* help) {
-    return sub.add_option(name, value, help)->group(kGroup);
+    return sub.add_option(name, value, help)->group(kPytorchGroup);
   };
   add("--text", o.text, "The text that the run learns from");
   add("--labels", o.labels, "The table of texts and classes that the run learns from");
@@ -62,10 +61,16 @@ void convert_to_pytorch(const std::string& from, const std::string& to,
                     !o.data_ids.empty() || !settings.task.empty();
   if (run.training.empty() || !data) {
     write_pytorch_folder(to, run);
-    tell(run.training.empty()
-             ? "this is a model without a run: train.py begins one, on rows of ids that it is given"
-             : "the data of this run were not given: train.py asks for rows of ids. Give --text, "
-               "--labels, --pairs or --data-ids to write them too");
+    // What it learns from has two halves, of which rows of ids are only one.
+    const bool next_token = run.model.kind == "next-token";
+    tell(
+        !next_token
+            ? "without its data this model cannot be trained there: train.py teaches only the next "
+              "token from rows of ids. model.py computes what it does"
+        : run.training.empty()
+            ? "this is a model without a run: train.py begins one, on rows of ids that it is given"
+            : "the data of this run were not given: train.py asks for rows of ids. Give --text, "
+              "--labels, --pairs or --data-ids to write them too");
     return;
   }
   const LearnedFrom learned = data_of(run, std::move(o), settings);

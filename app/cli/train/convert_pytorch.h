@@ -10,6 +10,9 @@ class App;
 
 namespace headlight {
 
+/// Under which the help lists them.
+inline constexpr const char* kPytorchGroup = "With --to pytorch";
+
 struct PytorchOptions {
   std::string text, labels, pairs, data_ids, validation;  // as of headlight train
   std::int64_t steps = 1000;  // whose batches are written, where they are not drawn from a text

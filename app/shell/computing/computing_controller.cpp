@@ -168,15 +168,6 @@ std::string small_letters(std::string text) {
   return text;
 }
 
-// A few rows of its table, where words mean nothing to a model.
-std::string some_ids(const Model& model) {
-  constexpr int kShown = 5;
-  std::string ids;
-  for (int i = 1; i <= kShown; ++i)
-    ids += (i > 1 ? " " : "") + std::to_string(i * model.vocabulary->size() / (kShown + 1));
-  return ids;
-}
-
 // What a person can do about words that a model does not know.
 std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& result) {
   const Model& model = *result.model;
@@ -188,11 +179,11 @@ std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& 
   if (unknown.size() < kMostUnknown && std::all_of(unknown.begin(), unknown.end(), known_small))
     ways.push_back(
         {"small", Message{"way.small"}, DoEdit{SetSentence{small_letters(document.sentence)}, ""}});
-  if (has_ids_alone(model))
-    ways.push_back({"ids", Message{"way.ids"}, DoEdit{SetSentence{some_ids(model)}, ""}});
-  ways.push_back({"sandbox", Message{"way.sandbox"}, ChooseModel{}});
   const std::string example = example_sentence(model);
-  if (!example.empty() && example != document.sentence)
+  const WayOn ids{"ids", Message{"way.ids"}, DoEdit{SetSentence{example}, ""}};
+  if (has_ids_alone(model)) ways.push_back(ids);
+  ways.push_back({"sandbox", Message{"way.sandbox"}, ChooseModel{}});
+  if (!has_ids_alone(model) && !example.empty() && example != document.sentence)
     ways.push_back({"example", Message{"way.example"}, DoEdit{SetSentence{example}, ""}});
   return ways;
 }

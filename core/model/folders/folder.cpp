@@ -131,13 +131,15 @@ struct RowsFile {
   const FolderConfig* config = nullptr;
 };
 
-// What the first file that has the key says, read by read(config); else the default. What is wrong
-// with it is said with the file's name.
+// What the first file that has the key says, read by read(config); else, or where that is null, the
+// default. What is wrong with it is said with the file's name.
 template <class T, class Read>
 T said_of(std::span<const RowsFile> files, const char* key, T fallback, Read read) {
-  const auto has = [key](const RowsFile& file) { return file.config->has(key); };
-  const auto file = std::ranges::find_if(files, has);
-  if (file == files.end()) return fallback;
+  const auto says = [key](const RowsFile& file) {
+    return file.config->has(key) || file.config->is_null(key);
+  };
+  const auto file = std::ranges::find_if(files, says);
+  if (file == files.end() || file->config->is_null(key)) return fallback;
   return naming_file(file->path, [&]() -> T { return read(*file->config); });
 }
 

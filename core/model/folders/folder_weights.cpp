@@ -38,11 +38,6 @@ std::vector<fs::path> shards_of(const fs::path& index) {
 
 }  // namespace
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 std::vector<fs::path> weight_files(const fs::path& folder) {
   const fs::path one = folder / "model.safetensors",
                  index = folder / "model.safetensors.index.json";

@@ -30,9 +30,6 @@ auto naming_file(const std::filesystem::path& path, Read read) {
   }
 }
 
-/// Does something stand at this path?
-bool is_there(const std::filesystem::path&);
-
 /// model.safetensors, or the parts that its index names. Throws Error where there are none, one is
 /// missing, or the weights are of a kind that can run code when they are read.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& folder);

@@ -38,6 +38,9 @@ std::vector<std::string> class_names(const FolderConfig& in, std::int64_t rows) 
 }
 
 void set_classifier(const FolderConfig& in, ModelFile& file, Pooler pooler, std::int64_t rows) {
+  // The others make a probability of each class by itself, or none.
+  constexpr const char* kOneClass = "single_label_classification";
+  in.one_of("problem_type", kOneClass, {kOneClass});
   file.config.form = ModelForm::kClasses;
   file.config.pool = PoolKind::kFirst;
   file.config.pooler = pooler;
