@@ -168,7 +168,9 @@ std::string json_text(const Json& json) {
 
 JsonReader::JsonReader(const Json& object, std::string where, const JsonFileWords& words)
     : object_(object), where_(std::move(where)), words_(words) {
-  if (!object_.is_object()) fail(where_, Message{"session.object"}, object_);
+  if (object_.is_object()) return;
+  if (where_.empty()) throw Error(Message{"folder.no_object"});
+  fail(where_, Message{"session.object"}, object_);
 }
 
 void JsonReader::fail(const std::string& key, const Message& expected, const Json& got) const {

@@ -14,10 +14,12 @@ Message memory_refusal(const Config& config, const RunShape& shape, double bytes
   if (needed <= bytes) return {};
   const int layers = layers_are_free ? most_layers(config, shape, bytes / times, need) : 0;
   const std::int64_t tokens = most_tokens(config, shape, bytes / times, need);
-  const std::string_view id = layers > 0 && tokens > 0 ? "error.needs_memory.both"
-                              : layers > 0             ? "error.needs_memory.layers"
-                              : tokens > 0             ? "error.needs_memory.tokens"
-                                                       : "error.needs_memory";
+  const std::string_view id = !layers_are_free && tokens > 0 ? "error.needs_memory.model.tokens"
+                              : !layers_are_free             ? "error.needs_memory.model"
+                              : layers > 0 && tokens > 0     ? "error.needs_memory.both"
+                              : layers > 0                   ? "error.needs_memory.layers"
+                              : tokens > 0                   ? "error.needs_memory.tokens"
+                                                             : "error.needs_memory";
   return Message{std::string(id),
                  {{"tokens", std::to_string(shape.positions)},
                   {"needed", bytes_text(needed)},

@@ -42,7 +42,7 @@ TEST_CASE("session: files that are not one") {
     const auto size = static_cast<std::size_t>(part * static_cast<double>(whole.size()));
     check_refused(open(whole.substr(0, size)), 1, {"not whole JSON", "cut off"});
   }
-  check_refused(open("[1, 2]"), 1, {"should be an object"});
+  check_refused(open("[1, 2]"), 1, {"should be a JSON object"});
   check_refused(open("{}"), 1, {"not a Headlight session"});
   check_refused(open(R"({"format": "other"})"), 1, {"not a Headlight session"});
   check_refused(open(std::string("\0\0\0", 3)), 1, {"not whole JSON"});

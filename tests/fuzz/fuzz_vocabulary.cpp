@@ -52,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(frame + R"("words", "tokens": [)" + std::string(raw) + "]}", raw);
   read(frame + R"("wordpiece", "tokens": [)" + std::string(raw) + "]}", raw);
   read(frame + R"("bpe", "tokens": [], "merges": [)" + std::string(raw) + "]}", raw);
-  check(Vocabulary::of_bpe(headlight::learn_bpe(raw, 280)), raw);
+  // Learning takes more than all else, whatever the text: of one in sixteen.
+  if (size % 16 == 0) check(Vocabulary::of_bpe(headlight::learn_bpe(raw, 280)), raw);
   return 0;
 }

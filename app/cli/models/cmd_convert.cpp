@@ -26,6 +26,7 @@ std::string target_list() {
 }
 
 int convert(const ConvertArguments& a) {
+  if (a.out.empty()) throw UsageError("--out is empty; give the name of the new folder");
   const ConvertOptions options{a.to, number_format(a.dtype), !a.no_tokenizer};
   if (a.to == kPytorchTarget) {
     if (options.format != NumberFormat::kFloat32) throw UsageError(Message{"convert.pytorch_f32"});

@@ -34,8 +34,7 @@ FolderConfig::FolderConfig(std::string_view text)
 
 FolderConfig::FolderConfig(OrderedJson object, std::string where)
     : json_(std::move(object)), where_(std::move(where)) {
-  if (!json_.is_object() && where_.empty()) throw Error(Message{"folder.no_object"});
-  if (!json_.is_object()) reader().fail(where_, Message{"pieces.expected.object"}, json_);
+  (void)reader();  // which refuses what is no object
   for (auto it = json_.begin(); it != json_.end();) {
     if (it->is_null()) nulls_.insert(it.key());
     it->is_null() ? it = json_.erase(it) : ++it;
