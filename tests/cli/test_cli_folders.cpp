@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/io/safetensors.h"
 #include "tests/cli/child.h"
 #include "tests/model/worded_folder.h"
 
@@ -259,6 +260,39 @@ TEST_CASE("folders: without a tokenizer and a sentence some ids are shown, and a
   check_refused(run({"bench", "folder", gpt2, "--tokens", "64"}), 2, {"context", "--tokens 64"});
   check_refused(run({"bench", "folder", reference_folder("bert"), "--tokens", "8"}), 2,
                 {"decoder"});
+}
+
+TEST_CASE(
+    "folders: a text is measured behind what its tokenizer puts before it, as a run reads it") {
+  const Folder folder;
+  const std::string llama = folder / "llama";
+  make_worded_folder(
+      "llama", llama, {{1, "<s>"}, {3, "<unk>"}},
+      {{"type", "TemplateProcessing"},
+       {"single",
+        {{{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}},
+         {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+       {"pair",
+        {{{"Sequence", {{"id", "A"}, {"type_id", 0}}}},
+         {{"Sequence", {{"id", "B"}, {"type_id", 1}}}}}},
+       {"special_tokens", {{"<s>", {{"id", "<s>"}, {"ids", {1}}, {"tokens", {"<s>"}}}}}}});
+  const std::string text = "w5 w9 w7";
+  run_well({"trace", "--model", llama, "--sentence", text, "--out", folder / "t.safetensors"});
+  const SafetensorsFile file = read_safetensors(folder / "t.safetensors");
+  const std::vector<float> probs = tensor_as_float(file, "probs");
+  double nats = 0;
+  const std::vector<int> row = {1, 5, 9, 7};
+  for (std::size_t t = 0; t + 1 < row.size(); ++t)
+    nats -= std::log(static_cast<double>(probs[t * 40 + static_cast<std::size_t>(row[t + 1])]));
+  const auto measured = [&](const std::string& words) {
+    return nlohmann::json::parse(
+        run_well({"eval", "--model", llama, "--text", folder.write("t.txt", words), "--json"}).out);
+  };
+  CHECK(measured(text)["tokens"] == 3);
+  CHECK(measured(text)["loss"].get<double>() == doctest::Approx(nats / 3).epsilon(1e-5));
+  CHECK(measured("w5")["tokens"] == 1);
+  CHECK(measured(text)["bytes"] == text.size());
+  check_refused(run({"eval", "--model", llama, "--text", folder.write("t.txt", "")}), 1, {"t.txt"});
 }
 
 TEST_CASE("folders: what is too long, and weights that are no numbers, are named") {

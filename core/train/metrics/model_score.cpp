@@ -171,6 +171,15 @@ void add_predictions(std::span<const float> logits, std::span<const PlacedToken>
   }
 }
 
+// The tokens of a text as a run reads it: behind what its tokenizer puts before every text.
+std::vector<PlacedToken> tokens_of(const Model& model, std::string_view text) {
+  std::vector<PlacedToken> tokens = model.vocabulary->encode_placed(text);
+  std::vector<PlacedToken> before;
+  for (const int id : model.before) before.push_back({id, 0, 0});
+  tokens.insert(tokens.begin(), before.begin(), before.end());
+  return tokens;
+}
+
 // Segment after segment, each with what the model remembers of those before.
 void score_segments(Predictor& predictor, std::span<const PlacedToken> tokens,
                     TextFigures& figures) {
@@ -202,9 +211,11 @@ TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text
   const std::int64_t memory = model->file.config.memory;
   if (memory > 0 && stride != context)
     throw UsageError(Message{"model.stride_memory", {{"context", std::to_string(context)}}});
-  const std::vector<PlacedToken> tokens = model->vocabulary->encode_placed(text);
+  const std::vector<PlacedToken> tokens = tokens_of(*model, text);
   const auto count = static_cast<std::int64_t>(tokens.size());
-  if (count < 2) throw Error(Message{"model.short_text", {{"n", std::to_string(count)}}});
+  const auto before = std::ssize(model->before);
+  if (count < 2 || count == before)
+    throw Error(Message{"model.short_text", {{"n", std::to_string(count - before)}}});
   TextFigures figures;
   figures.context = context;
   figures.stride = stride;
@@ -217,8 +228,9 @@ TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text
     score_segments(predictor, tokens, figures);
     return figures;
   }
-  // Targets are places 1 … count − 1; `done` of them have been predicted.
-  std::int64_t done = 0;
+  // Targets are places 1 … count − 1, of which those that no text begins without are not predicted;
+  // `done` of them have been.
+  std::int64_t done = std::max<std::int64_t>(before - 1, 0);
   std::vector<int> ids;
   while (done < count - 1) {
     const std::int64_t length = std::min(context, count - 1);

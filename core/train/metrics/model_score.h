@@ -44,12 +44,12 @@ struct TextFigures {
   double accuracy() const { return tokens ? double(right) / double(tokens) : 0; }
 };
 
-/// Every token of the text but the first is predicted once, from at least context − stride tokens
-/// before it where there are so many: windows of `context` tokens begin `stride` tokens apart, and
-/// of each but the first only the last `stride` predictions count. Throws Error for a token that
-/// the model does not know and for a text of less than two tokens, UsageError for a stride that is
-/// not in 1 … context. A model with memory reads windows side by side, segment after segment: its
-/// stride is its context.
+/// Every token of the text but the first is predicted once, and the first, too, where the tokenizer
+/// puts a token before every text; from at least context − stride tokens before it where there are
+/// so many: windows of `context` tokens begin `stride` tokens apart, and of each but the first only
+/// the last `stride` predictions count. Throws Error for a token that the model does not know and
+/// for a text of less than two tokens, UsageError for a stride that is not in 1 … context. A model
+/// with memory reads windows side by side, segment after segment: its stride is its context.
 TextFigures score_text(std::shared_ptr<const Model>, std::string_view text, std::int64_t stride,
                        int threads);
 
