@@ -5,6 +5,7 @@
 
 #include "app/ui/heads/head_names.h"
 #include "app/ui/heads/heads_lines.h"
+#include "app/ui/matrix/cell_shape.h"
 #include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
@@ -345,7 +346,11 @@ ImVec2 whole_cells(float width, float height, std::int64_t rows, std::int64_t co
   const auto down = static_cast<float>(std::max<std::int64_t>(rows, 1));
   const auto across = static_cast<float>(std::max<std::int64_t>(columns, 1));
   const float cell = std::floor(std::min(width / across, height / down));
-  if (cell >= 1) return {cell * across, cell * down};
+  const float most = cell * longest_cell(rows, columns);
+  if (cell >= 1) {
+    return {std::floor(std::min(width / across, most)) * across,
+            std::floor(std::min(height / down, most)) * down};
+  }
   // More cells than pixels: in its proportions while it is not too long.
   const float aspect = std::clamp(across / down, 0.5f, 1.6f);
   const float high = std::min(height, width / aspect);

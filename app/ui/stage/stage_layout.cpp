@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/matrix/cell_shape.h"
+
 namespace headlight {
 namespace {
 
@@ -24,17 +26,23 @@ bool has_other_rows(const PagePane& p, const std::vector<PagePane>& line) {
   return names_places(own) ? !names_places(first) : own != first;
 }
 
-// Queries against keys stay square. A vocabulary is longer than any sentence: its cells would make
-// the rows as low as they are narrow.
+// Whole pixels where there is room, so that cells are equally wide.
+float snap(float size) { return size >= 3 ? std::floor(size) : size; }
+
+// Queries against keys stay square, or nearly so. A vocabulary is longer than any sentence: its
+// cells would make the rows as low as they are narrow.
 bool is_square(const Pane& pane) {
   return names_places(pane.row_axis) && names_places(pane.column_axis) &&
          pane.column_axis != "vocab";
 }
 
-constexpr float kBesideLabels = 14;  // design pixels that names of rows keep free beside them
+void keep_square(const Pane& pane, float& width, float& height) {
+  const float most = longest_cell(pane.rows, pane.columns) * std::min(width, height);
+  width = snap(std::min(width, most));
+  height = snap(std::min(height, most));
+}
 
-// Whole pixels where there is room, so that cells are equally wide.
-float snap(float size) { return size >= 3 ? std::floor(size) : size; }
+constexpr float kBesideLabels = 14;  // design pixels that names of rows keep free beside them
 
 float fit(float room, std::int64_t count, float largest) {
   const float each = room / static_cast<float>(std::max<std::int64_t>(count, 1));
@@ -103,7 +111,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const float labels = labelled ? m.column_label_height : banded ? m.band_height : 0;
   const float height = rest - labels;
   float ch = fit(height * 0.7f, result.pane.rows, m.max_cell);
-  if (is_square(result.pane)) cw = ch = std::min(cw, ch);
+  if (is_square(result.pane)) keep_square(result.pane, cw, ch);
   const float used_h = ch * static_cast<float>(result.pane.rows);
   const float used_w = cw * static_cast<float>(result.pane.columns);
   const float low = 0.4f * m.max_cell, inner = 0.53f * m.max_cell;
@@ -201,7 +209,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
                                                           : 0;
   const float height = area.height() - m.caption_height - labels - strip;
   float ch = fit(height, rows, m.max_cell);
-  if (square && is_square(line.back().pane)) cw = ch = std::min(cw, ch);
+  if (square && is_square(line.back().pane)) keep_square(line.back().pane, cw, ch);
 
   const float total_w = m.row_label_width + cw * static_cast<float>(columns - single) +
                         std::max(cw, alone) * static_cast<float>(single) +

@@ -187,6 +187,31 @@ TEST_CASE("stage: what opens up never overlaps the matrices nor leaves the stage
   CHECK(shown > 15);
 }
 
+// A column of six pixels names its tokens no more, and its caption loses the sizes.
+TEST_CASE(
+    "stage: cells are squares between equal texts, and longer between a long and a short one") {
+  Document document = small_document(1, 2, 8);
+  document.config.form = ModelForm::kTranslate;
+  const auto sides = [&](const char* sentence, const char* step) {
+    document.sentence = sentence;
+    Gui gui(document, {1280, 720});
+    gui.push(GoToStep{step});
+    gui.frame(2);
+    const HeatmapQuad& q = gui.heatmap("pane/1/" + std::string(step)).quad;
+    return std::pair((q.x1 - q.x0) / static_cast<float>(q.columns),
+                     (q.y1 - q.y0) / static_cast<float>(q.rows));
+  };
+  const char* cross = "decoder.blocks.0.cross_attn.pattern";
+  const char* written = "a b c d -> a b c d e f g h i j k l m n o p q r s t u v w";
+  const auto [width, height] = sides(written, cross);
+  CHECK(width >= 2 * height);
+  CHECK(width <= 3 * height);
+  const auto [wide, high] = sides(written, "decoder.blocks.0.attn.pattern");
+  CHECK(wide == doctest::Approx(high));
+  const auto [even, same] = sides("a b c d -> a b c", cross);
+  CHECK(even == doctest::Approx(same));
+}
+
 TEST_CASE("stage: the words of an encoder's page speak of its own tokens") {
   Gui gui(small_document(1, 2, 8), {1920, 1080});
   gui.push(ChooseModel{"bundled:dates"});
