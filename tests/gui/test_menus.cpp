@@ -29,6 +29,15 @@ bool finds(Gui& gui, std::string_view query, const std::string& id, std::ptrdiff
 
 }  // namespace
 
+TEST_CASE("menus: where there is no room beside them the theme's button is left out") {
+  Gui narrow(small_document(1, 2, 8), {320, 240}), wide(small_document(1, 2, 8), {1280, 720});
+  narrow.frame(2);
+  wide.frame(2);
+  CHECK(wide.has("view/theme"));
+  CHECK_FALSE(narrow.has("view/theme"));
+  CHECK(narrow.rect("menu/Help").max.x <= narrow.rect("top/language").min.x);
+}
+
 TEST_CASE("menus: every command has one place, and Quit is the last of its menu") {
   std::vector<const CommandInfo*> placed;
   for (const MenuInfo& menu : all_menus())

@@ -189,6 +189,22 @@ Rect language_switch(Ui& ui, const Rect& r) {
   return box;
 }
 
+// A disc half dark, left of `right`, where there is room behind the menus: they have it, too.
+// Returns where it begins.
+float theme_switch(Ui& ui, const Rect& r, float left, float right) {
+  const Rect button{right - ui.px(38), r.y0 + ui.px(6), right - ui.px(2), r.y1 - ui.px(6)};
+  if (button.x0 < left) return right;
+  bool over = false;
+  if (ui.hot("view/theme", button, &over)) ui.push(DoCommand{Command::kToggleTheme});
+  if (over) ui.tooltip(command_hint(ui.language, Command::kToggleTheme));
+  const ImVec2 c = {(button.x0 + button.x1) / 2, (r.y0 + r.y1) / 2};
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddCircle(c, ui.px(7), to_u32(ui.theme.muted), 0, ui.px(1.5f));
+  list->PathArcTo(c, ui.px(7), 1.5708f, 4.7124f, 16);
+  list->PathFillConvex(to_u32(ui.theme.muted));
+  return button.x0;
+}
+
 }  // namespace
 
 void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
@@ -199,22 +215,13 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
   const bool narrow = r.width() < ui.px(720);  // the menus come first
   if (!narrow)
     ui.text(ui.fonts.strong, {r.x0 + ui.px(20), middle - ui.px(8)}, ui.theme.text, "Headlight");
-  float x = r.x0 + ui.px(narrow ? 6 : 110);
+  float x = r.x0 + ui.px(r.width() < ui.px(340) ? 0 : narrow ? 6 : 110);
   float menus = 0;
   for (const MenuInfo& menu : all_menus()) menus += menu_width(ui, menu);
   mode_tabs(state, ui, r, x, r.x1 - x - menus - ui.px(124));
   menu_bar(state, ui, r, x);
   const Rect language = language_switch(ui, r);
-  const Rect theme_button{language.x0 - ui.px(38), r.y0 + ui.px(6), language.x0 - ui.px(2),
-                          r.y1 - ui.px(6)};
-  bool over = false;
-  if (ui.hot("view/theme", theme_button, &over)) ui.push(DoCommand{Command::kToggleTheme});
-  if (over) ui.tooltip(command_hint(ui.language, Command::kToggleTheme));
-  const ImVec2 c = {(theme_button.x0 + theme_button.x1) / 2, middle};
-  list->AddCircle(c, ui.px(7), to_u32(ui.theme.muted), 0, ui.px(1.5f));
-  list->PathArcTo(c, ui.px(7), 1.5708f, 4.7124f, 16);
-  list->PathFillConvex(to_u32(ui.theme.muted));
-  const float end = theme_button.x0 - ui.px(12);
+  const float end = theme_switch(ui, r, x, language.x0) - ui.px(12);
   const float chip = training_chip(state, ui, r, x + ui.px(8), end);
   const float begin =
       compute_switch(state, ui, r, x + ui.px(8), chip < end ? chip - ui.px(10) : end);
