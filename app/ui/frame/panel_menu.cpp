@@ -64,8 +64,11 @@ void mode_tabs(const AppState& state, Ui& ui, const Rect& r, float& x, float roo
 
 // ---- menus ----
 
-float menu_width(const Ui& ui, const MenuInfo& menu) {
-  return ui.measure(ui.fonts.control, ui.tr(menu.text)).x + ui.px(24);
+// On both sides of a menu's title.
+float menu_pad(const Ui& ui, const Rect& r) { return ui.px(r.width() < ui.px(360) ? 5 : 12); }
+
+float menu_width(const Ui& ui, const Rect& r, const MenuInfo& menu) {
+  return ui.measure(ui.fonts.control, ui.tr(menu.text)).x + 2 * menu_pad(ui, r);
 }
 
 void menu_popup(const AppState& state, Ui& ui, const MenuInfo& menu) {
@@ -96,14 +99,14 @@ void menu_bar(const AppState& state, Ui& ui, const Rect& r, float& x) {
   const float middle = (r.y0 + r.y1) / 2;
   std::string_view open;
   for (const MenuInfo& menu : all_menus()) {
-    const Rect title{x, r.y0 + ui.px(5), x + menu_width(ui, menu), r.y1 - ui.px(5)};
+    const Rect title{x, r.y0 + ui.px(5), x + menu_width(ui, r, menu), r.y1 - ui.px(5)};
     bool over = false;
     const std::string id = "menu/" + std::string(menu.name);
     const bool pressed = ui.hot(id, title, &over, true, FocusKind::kMenu);
     if (pressed || takes_over(state, menu, title)) ImGui::OpenPopup(menu.name.data());
     const bool lit = over || state.session.menu == menu.name;
     if (lit) list->AddRectFilled(title.min(), title.max(), to_u32(ui.theme.selection), ui.px(6));
-    ui.text(ui.fonts.control, {x + ui.px(12), middle - ui.px(8)},
+    ui.text(ui.fonts.control, {x + menu_pad(ui, r), middle - ui.px(8)},
             lit ? ui.theme.text : ui.theme.muted, ui.tr(menu.text));
     ImGui::SetNextWindowPos({x, r.y1});
     const float room = ImGui::GetIO().DisplaySize.y - r.y1 - ui.px(4);
@@ -215,9 +218,9 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
   const bool narrow = r.width() < ui.px(720);  // the menus come first
   if (!narrow)
     ui.text(ui.fonts.strong, {r.x0 + ui.px(20), middle - ui.px(8)}, ui.theme.text, "Headlight");
-  float x = r.x0 + ui.px(r.width() < ui.px(340) ? 0 : narrow ? 6 : 110);
+  float x = r.x0 + ui.px(narrow ? 6 : 110);
   float menus = 0;
-  for (const MenuInfo& menu : all_menus()) menus += menu_width(ui, menu);
+  for (const MenuInfo& menu : all_menus()) menus += menu_width(ui, r, menu);
   mode_tabs(state, ui, r, x, r.x1 - x - menus - ui.px(124));
   menu_bar(state, ui, r, x);
   const Rect language = language_switch(ui, r);
