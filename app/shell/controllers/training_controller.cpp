@@ -70,6 +70,9 @@ void TrainingController::on(const PlanRun& a) {
   const RunPlan before = train.plan;
   train.plan = a.plan;
   if (!same_start(a.plan, before)) train.plan.from.clear();  // it is another run
+  const bool same_source =
+      a.plan.settings.task == before.settings.task && a.plan.data == before.data;
+  if (!same_source) forget_start_notice();
   if (!trainer_ || !data_.run.plan) return;
   train.changed = !same_start(train.plan, *data_.run.plan);
   if (!train.changed) {
@@ -82,6 +85,12 @@ void TrainingController::on(const PlanRun& a) {
              data_.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
     start({}, false);  // nothing has been learned that could be lost
   }
+}
+
+void TrainingController::forget_start_notice() {
+  if (start_notice_.empty()) return;
+  retract(start_notice_);
+  start_notice_ = {};
 }
 
 // Training has a thread of its own, and on it a context of its own.
@@ -318,10 +327,7 @@ bool TrainingController::update_run() {
   if (run.live && !came_back && (!had_model || now.run != id)) take_run();
   const bool new_phase = now.phase != phase || now.run != id;
   // What was wrong with the last start is over.
-  if (now.run != id && !came_back && !start_notice_.empty()) {
-    retract(start_notice_);
-    start_notice_ = {};
-  }
+  if (now.run != id && !came_back) forget_start_notice();
   if (new_phase && (now.phase == TrainPhase::kBroken || now.phase == TrainPhase::kFailed)) {
     start_notice_ = Message{"notice.problem"}.with(now.problem);
     notify(NoticeKind::kError, start_notice_);

@@ -101,6 +101,7 @@ class TrainingController : public Controller {
   void adopt();
   void update_preview();
   std::shared_ptr<const Model> point_model(const RunPoint&) const;
+  void forget_start_notice();
 
   const ShellOptions& options_;
   TraceWorker& runs_;  // of the sentence

@@ -274,6 +274,22 @@ TEST_CASE("train: a run that breaks keeps its last good weights and says what to
   CHECK(run_of(gui).status.phase == TrainPhase::kPaused);
 }
 
+TEST_CASE("train: what was wrong with a task's sizes is not said of a text") {
+  Gui gui({}, {1440, 1000});
+  open_panel(gui);
+  RunPlan plan = small_plan();
+  plan.settings.task_options["shortest"] = 9;
+  plan.settings.task_options["longest"] = 8;
+  gui.push(PlanRun{plan});
+  settle(gui);
+  REQUIRE(gui.notices_say("shortest"));
+  gui.click("train/set/task");
+  gui.frame(2);
+  gui.click("train/set/task/text");
+  settle(gui);
+  CHECK_FALSE(gui.notices_say("shortest"));
+}
+
 TEST_CASE("train: a text of one's own, pasted, and what is wrong with it") {
   Gui gui({}, {1440, 1400});
   open_panel(gui);
