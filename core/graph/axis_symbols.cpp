@@ -47,6 +47,8 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
     if (length == program.shape.positions) return {{SizeKind::kTokens, "T", length}};
     return {{SizeKind::kOther, "positions", length}};
   }
+  if (axis == "context_source" && length != program.shape.source)
+    return {{SizeKind::kOther, "positions", length}};
   if (axis == "context_source") return {{SizeKind::kTokens, "S", length}};
   if (axis == "class") return {{SizeKind::kOther, "classes", length}};
   if (counts_tokens(axis)) return {{SizeKind::kTokens, "S", length}};  // of a source row

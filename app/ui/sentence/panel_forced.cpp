@@ -204,6 +204,14 @@ float body(const AppState& state, Ui& ui, const Rect& r) {
   return y;
 }
 
+// Without what a row begins with, which reading puts there again.
+std::span<const int> written_tokens(const Model& model, std::span<const int> row) {
+  const std::vector<int> opening = opening_of(model);
+  std::size_t given = std::min<std::size_t>(row.size(), 1);
+  while (given < row.size() && given < opening.size() && row[given] == opening[given]) ++given;
+  return row.subspan(given);
+}
+
 // One button: it gives the row, takes it away, or opens a model that has one.
 void button(const AppState& state, Ui& ui, const Rect& r) {
   const std::optional<ForcedAndFree>& rows = state.derived.rows;
@@ -222,8 +230,8 @@ void button(const AppState& state, Ui& ui, const Rect& r) {
       ui.push(DoEdit{SetSentence{source}, ""});
     return;
   }
-  const std::string row =
-      target_vocabulary(*state.derived.model).decode(std::span(rows->own).subspan(1));
+  const Model& model = *state.derived.model;
+  const std::string row = target_vocabulary(model).decode(written_tokens(model, rows->own));
   if (pressed("forced/give", ui.tr("forced.give"), ui.tr("forced.give.help")))
     ui.push(DoEdit{SetSentence{source + " → " + row}, ""});
 }

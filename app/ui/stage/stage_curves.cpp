@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
 #include "core/ops/op.h"
@@ -96,7 +97,7 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
       ui.tr(gate         ? "stage.curve.gate"
             : has_factor ? "stage.curve.cell"
                          : "stage.curve.plain",
-            {{"token", token_label(trace.name(detail.row_axis, detail.position))},
+            {{"token", place_name(ui, trace, detail.row_axis, detail.position)},
              {"f", std::to_string(detail.chosen)},
              {"x", number_text(x[c], 4)},
              {"gate", number_text(detail.row.lines[1].values[c], 4)},
@@ -133,6 +134,7 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step
   constexpr std::int64_t kRows = 100;
   const std::int64_t tokens = p.pane.rows, columns = p.pane.columns;
   const std::int64_t rows = std::max(tokens, kRows);
+  const std::int64_t first = trace.config().position_offset;  // where the first token stands
   const auto value = [&](std::int64_t row, std::int64_t c) {
     return static_cast<double>(t.data[pane_flat(p.pane, row, c)]);
   };
@@ -140,11 +142,12 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step
       plot_rect(ui, r), 0, std::max(1.0, static_cast<double>(rows - 1)), -1.1, 1.1, -1, 1};
   const std::string title =
       ui.tr("stage.curve.position", {{"f", std::to_string(cell.column)},
-                                     {"t", std::to_string(cell.row)},
+                                     {"t", std::to_string(cell.row + first)},
                                      {"y", number_text(value(cell.row, cell.column), 4)}});
   ui.user_text(ui.fonts.control, {r.x0, plot.r.y0 - ui.px(24)}, ui.theme.text, title, r.width());
   draw_axes(ui, plot);
-  draw_x_range(ui, plot, "0", std::to_string(rows - 1), ui.tr("stage.curve.t"));
+  draw_x_range(ui, plot, std::to_string(first), std::to_string(first + rows - 1),
+               ui.tr("stage.curve.t"));
   // Slow and fast ones beside the chosen one, drawn last.
   std::vector<std::int64_t> shown = {0, columns / 4, columns / 2, cell.column};
   std::erase_if(shown, [&](std::int64_t& c) { return &c != &shown.back() && c == cell.column; });

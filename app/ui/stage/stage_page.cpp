@@ -296,7 +296,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& stage, const Ste
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {
     PlacedPane& p = placement.panes[i];
-    if (p.pane->pane.row_follow == Follow::kRow) p.named_row = link.row;
+    if (p.pane->pane.row_follow == Follow::kRow && link.row)
+      p.named_row = *link.row - p.pane->pane.row_shift;
     const auto alone = marks_pick ? uncrossed_pick(state, *p.pane, link) : std::nullopt;
     if (alone) p.named_column = alone->second;
     const TensorView t = trace.tensor(p.pane->tensor);

@@ -3,6 +3,7 @@
 
 #include "app/ui/stage/stage_view.h"
 #include "core/base/utf8.h"
+#include "core/model/bundled.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -14,6 +15,18 @@ std::string without_end(std::string reason) {
     if (reason.ends_with(end)) reason.resize(reason.size() - end.size());
   }
   return reason;
+}
+
+// A sentence to begin with: the model's own, where it has one.
+std::string example_of(const AppState& state) {
+  const std::string& ref = state.document().model;
+  const std::shared_ptr<const Model>& model = state.derived.model;
+  std::string own;
+  if (model && model->ref == ref)
+    own = example_sentence(*model);
+  else if (ref.starts_with(kBundledRef))
+    own = bundled_recipe(ref.substr(kBundledRef.size())).example;
+  return own.empty() ? Document{}.sentence : own;
 }
 
 }  // namespace
@@ -47,9 +60,7 @@ void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
       ui.push(StopWaiting{true});
   }
   if (!empty) return;
-  const std::string example = d.model && d.model->ref == state.document().model
-                                  ? example_sentence(*d.model)
-                                  : Document{}.sentence;
+  const std::string example = example_of(state);
   std::string shown;
   for (std::size_t points = 60; points > 4; points -= 4) {
     shown = "“" + shortened(example, points) + "”";

@@ -102,7 +102,7 @@ double ModelFolder::memory() const {
 
 void ModelFolder::check() const {
   naming_file(path_, [&] { check_stored_positions(weights_, file_); });
-  weights_.check_all(parameters_, rows_);
+  naming_file(path_, [&] { weights_.check_all(parameters_, rows_); });
   Model tokens;
   tokens.file = file_;
   read_tokenizer(path_, tokens);
@@ -118,7 +118,9 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   naming_file(path_, [&] { check_stored_positions(weights_, file_); });
   Model model;
   model.file = file_;
-  model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);
+  naming_file(path_, [&] {
+    model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);
+  });
   read_tokenizer(path_, model);
   return model;
 }

@@ -24,6 +24,8 @@ template <class Read>
 auto naming_file(const std::filesystem::path& path, Read read) {
   try {
     return read();
+  } catch (const Cancelled&) {
+    throw;
   } catch (const Error& error) {
     if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
     throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));

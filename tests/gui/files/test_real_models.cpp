@@ -1,4 +1,5 @@
 // Model folders as other programs save them, in the window: dropped, looked into, gone on with.
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -372,6 +373,50 @@ TEST_CASE("real models: ids may have commas between them, and words are answered
   gui.frame(2);
   CHECK(gui.state().derived.problem.empty());
   CHECK(gui.trace().input().ids == std::vector{6, 13, 20, 26, 33});
+}
+
+TEST_CASE("real models: the row that a model wrote is the same when it is given to it") {
+  for (const char* name : {"bart", "m2m_100", "marian"}) {
+    CAPTURE(name);
+    Document document = small_document(1, 2, 8);
+    document.model = reference_folder(name);
+    document.sentence = "5 6 7";
+    Gui gui(document, {1280, 720});
+    const std::vector<int> own = gui.trace().input().ids;
+    gui.push(DoCommand{Command::kForced});
+    gui.frame(3);
+    gui.click("forced/give");
+    gui.frame(2);
+    CHECK(gui.trace().input().ids == own);
+    CHECK(gui.state().document().sentence.find("→") != std::string::npos);
+  }
+}
+
+TEST_CASE("real models: positions that begin later are named so, beside the table and the curve") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("m2m_100");
+  document.sentence = "5 6 7";
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{"encoder.pos_embed"});
+  gui.frame(2);
+  // The last token is looked at, whose first number is sin(position).
+  const TensorView rows = gui.trace().tensor("encoder.pos_embed");
+  const float number = rows.data[2 * rows.axes.back().size];
+  CHECK(number == doctest::Approx(std::sin(4.0)));
+  CHECK(gui.shows("feature 0 at position 4: " + number_text(number, 4)));
+}
+
+TEST_CASE("real models: an empty sentence comes with one to begin with") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("gpt2");
+  document.sentence = "5 6";
+  Gui gui(document, {1280, 720});
+  gui.push(DoEdit{SetSentence{""}, ""});
+  gui.frame(2);
+  REQUIRE(gui.has("stage/example"));
+  gui.click("stage/example");
+  gui.frame(2);
+  CHECK_FALSE(gui.trace().input().ids.empty());
 }
 
 TEST_CASE("real models: between ids that are given every blank is shown") {
