@@ -30,11 +30,13 @@ std::optional<ForcedAndFree> forced_and_free(const Trace& trace, const Model& mo
   both.own.assign(own.begin(), own.end());
   both.own_ends = own_ends;
   both.forced = forced;
+  const std::vector<int>& set = model.file.forced;  // whatever is said before them
   for (std::size_t i = 1; i < read.size(); ++i) {
-    both.right += both.said[i - 1].id == read[i];
+    const bool asked = i > set.size() || read[i] != set[i - 1];
+    both.asked += asked;
+    both.right += asked && both.said[i - 1].id == read[i];
     if (!own.empty() && !both.parts && (i >= own.size() || own[i] != read[i])) both.parts = i;
   }
-  both.asked = read.size() - 1;
   return both;
 }
 

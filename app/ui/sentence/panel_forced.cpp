@@ -24,6 +24,12 @@ struct Place {
   float width = 0;
 };
 
+// Is the token at this place of the row set by the model's settings, whatever is said before it?
+bool is_set(const Model& model, std::span<const int> row, std::size_t i) {
+  const std::vector<int>& set = model.file.forced;
+  return i > 0 && i < row.size() && i <= set.size() && row[i] == set[i - 1];
+}
+
 class Rows {
  public:
   Rows(const AppState& state, Ui& ui, const ForcedAndFree& rows)
@@ -53,7 +59,8 @@ class Rows {
       x = left;
       for (std::size_t i = from; i < to; ++i) {
         draw_place(i, {x, y});
-        if (!rows_.forced && i + 1 < to) join({x, y}, x + places_[i].width);
+        const bool set = is_set(*state_.derived.model, rows_.read, i + 1);
+        if (!rows_.forced && i + 1 < to && !set) join({x, y}, x + places_[i].width);
         x += places_[i].width;
       }
       y += line(names_.size() - 1) + ui_.px(kLine + kBlockGap);
@@ -83,7 +90,8 @@ class Rows {
       p.said = label(said.id);
       p.probability = share_text(said.probability);
       const bool known = i + 1 < rows_.read.size();
-      if (known) p.said_color = said.id == rows_.read[i + 1] ? ui_.theme.v : ui_.theme.error;
+      if (known && !is_set(*state_.derived.model, rows_.read, i + 1))
+        p.said_color = said.id == rows_.read[i + 1] ? ui_.theme.v : ui_.theme.error;
     }
     if (rows_.forced) {
       if (i < rows_.own.size()) p.own = label(rows_.own[i]);
@@ -197,7 +205,12 @@ float body(const AppState& state, Ui& ui, const Rect& r) {
   const std::string read = rows.forced
                                ? ui.tr("forced.help.given", {{"source", source}, {"row", row}})
                                : ui.tr("forced.help.own", {{"source", source}});
-  y = text(y, ui.theme.text, read) + ui.px(18);
+  y = text(y, ui.theme.text, read);
+  if (is_set(*state.derived.model, rows.read, 1)) {
+    const std::string set = token_label(vocabulary.token(rows.read[1]));
+    y = text(y, ui.theme.text, ui.tr("forced.set", {{"token", set}}));
+  }
+  y += ui.px(18);
   y = Rows(state, ui, rows).draw({r.x0, y, r.x1, r.y1});
   if (rows.forced) y = text(y, ui.theme.text, findings(ui, rows, vocabulary)) + ui.px(10);
   ui.drawn.add("label/forced/table", r.min(), {r.x1, y});
