@@ -396,7 +396,7 @@ TEST_CASE("real models: the row that a model wrote is the same when it is given 
   }
 }
 
-TEST_CASE("real models: positions that begin later are named so, beside the table and the curve") {
+TEST_CASE("real models: under the curve positions that begin later have their own numbers") {
   Document document = small_document(1, 2, 8);
   document.model = reference_folder("m2m_100");
   document.sentence = "5 6 7";
