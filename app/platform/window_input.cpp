@@ -38,21 +38,22 @@ bool WindowInput::take_scale_change() {
 void WindowInput::install_key_callbacks() {
   glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
     of(w).want_frames(3);
-    of(w).keys_.push_back({false, 0, key, scancode, action, mods});
+    of(w).events_.push_back({Kind::kKey, 0, key, scancode, action, mods});
   });
   glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned c) {
     of(w).want_frames(3);
-    of(w).keys_.push_back({true, c, 0, 0, 0, 0});
+    of(w).events_.push_back({Kind::kCharacter, c, 0, 0, 0, 0});
   });
 }
 
 void WindowInput::install_other_callbacks() {
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
     of(w).want_frames(4);
-    of(w).composition_.end();
-    // A click enters a field or leaves it: keys that follow at once are for what it leads to.
-    if (action == GLFW_PRESS) of(w).hold_ = std::max(of(w).hold_, kFramesOfClick);
-    ImGui_ImplGlfw_MouseButtonCallback(w, button, action, mods);
+    // What was typed before a click is for what has the keyboard then.
+    std::deque<Event>& waiting = of(w).events_;
+    const Event click{Kind::kButton, 0, button, 0, action, mods};
+    if (waiting.empty()) return of(w).on_button(click);
+    waiting.push_back(click);
   });
   glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) {
     of(w).want_frames(3);
@@ -138,24 +139,29 @@ void WindowInput::drain() {
   }
   bool typed = false;
   std::set<int> changed;
-  while (!keys_.empty()) {
-    const Key& next = keys_.front();
-    if (next.is_character) {
+  while (!events_.empty()) {
+    const Event& next = events_.front();
+    if (next.is_character()) {
       on_character(next.character);
       typed = true;
+    } else if (next.kind == Kind::kButton) {
+      if (typed || !changed.empty()) break;
+      on_button(next);
+      events_.pop_front();
+      break;
     } else if (!is_modifier(next.key)) {
       const bool presses = next.action != GLFW_RELEASE;
       const bool edits = is_editing_key(next.key, next.mods);
       const bool hides = changed.count(next.key) > 0;
       if (hides || (presses && edits && (typed || !changed.empty()))) break;
       if (presses && is_composed(next)) {
-        keys_.pop_front();
+        events_.pop_front();
         continue;
       }
       if (presses && on_key(next)) {
-        keys_.pop_front();
+        events_.pop_front();
         // The letter that the key would have written must not reach a field that is entered later.
-        if (!keys_.empty() && keys_.front().is_character) keys_.pop_front();
+        if (!events_.empty() && events_.front().is_character()) events_.pop_front();
         break;  // a command: what follows comes after it
       }
       if (!presses) on_key(next);
@@ -164,25 +170,25 @@ void WindowInput::drain() {
       if (!changed.empty() || typed) break;  // while Ctrl is down a field drops letters
       on_key(next);
     }
-    keys_.pop_front();
+    events_.pop_front();
   }
-  if (!keys_.empty()) want_frames(3);
+  if (!events_.empty()) want_frames(3);
 }
 
 // An input method takes the key, for what it is composing.
-bool WindowInput::is_composed(const Key& input) {
+bool WindowInput::is_composed(const Event& input) {
   const bool commands = (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER | GLFW_MOD_ALT)) != 0;
   if (commands || !ImGui::GetIO().WantTextInput) {
     composition_.end();
     return false;
   }
   const char* name = glfwGetKeyName(input.key, input.scancode);
-  const bool came = keys_.size() > 1 && keys_[1].is_character;
+  const bool came = events_.size() > 1 && events_[1].is_character();
   return composition_.press(input.key, name && *name, came);
 }
 
 // True when it was a command.
-bool WindowInput::on_key(const Key& input) {
+bool WindowInput::on_key(const Event& input) {
   const bool in_field = ImGui::GetIO().WantTextInput;
   if (input.action != GLFW_RELEASE) {
     const int ours = shortcut_key(input.key, input.scancode);
@@ -211,6 +217,13 @@ void WindowInput::on_character(unsigned c) {
     return;
   }
   ImGui_ImplGlfw_CharCallback(window_, to_field_character(c));
+}
+
+// A click enters a field or leaves it: keys that follow at once are for what it leads to.
+void WindowInput::on_button(const Event& click) {
+  composition_.end();
+  if (click.action == GLFW_PRESS) hold_ = std::max(hold_, kFramesOfClick);
+  ImGui_ImplGlfw_MouseButtonCallback(window_, click.key, click.action, click.mods);
 }
 
 }  // namespace headlight

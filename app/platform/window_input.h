@@ -28,23 +28,26 @@ class WindowInput {
   bool take_scale_change();
 
  private:
-  // A key or a character, kept until a frame takes it.
-  struct Key {
-    bool is_character = false;
+  // A key, a character or a button of the mouse, kept until a frame takes it.
+  enum class Kind { kKey, kCharacter, kButton };
+  struct Event {
+    Kind kind{};
     unsigned character = 0;
     int key = 0, scancode = 0, action = 0, mods = 0;
+    bool is_character() const { return kind == Kind::kCharacter; }
   };
   static WindowInput& of(GLFWwindow*);
   void install_key_callbacks();
   void install_other_callbacks();
   bool waits() const;
-  bool is_composed(const Key&);
-  bool on_key(const Key&);
+  bool is_composed(const Event&);
+  bool on_key(const Event&);
   void on_character(unsigned c);
+  void on_button(const Event&);
 
   GLFWwindow* window_;
   Shell& shell_;
-  std::deque<Key> keys_;
+  std::deque<Event> events_;
   Composition composition_;
   int hold_ = 0;           // frames that take no input
   int wanted_frames_ = 3;  // still to be drawn after the last thing that happened

@@ -18,7 +18,7 @@ using OrderedJson = nlohmann::ordered_json;
 /// What a kind of file says about itself: text ids, each with a {problem} or an {error}.
 struct JsonFileWords {
   const char* wrong_value;  // "the session's '{key}' should be {problem}; got {got}"
-  const char* not_json;     // with {error}
+  const char* not_json;     // around what is wrong where
   const char* too_deep;
 };
 

@@ -21,11 +21,14 @@ double arena_bytes_of(double cells) {
   return sizeof(float) * kLine * std::ceil(cells / kLine);
 }
 
-// (…, query, key), whatever attention asks and answers.
-bool is_over_pairs(std::span<const Axis> axes) {
-  if (axes.size() < 3) return false;
+// Of (…, query, key), whatever attention asks and answers: how many pairs. Empty: it has none.
+std::string_view pairs_of(std::span<const Axis> axes) {
+  if (axes.size() < 3) return {};
   const std::string_view query = axes[axes.size() - 2].name, key = axes.back().name;
-  return (query == "query" || query == "source_query") && (key == "key" || key == "source_key");
+  if (key != "key" && key != "source_key") return {};
+  if (query == "source_query") return "S²";
+  if (query != "query") return {};
+  return key == "key" ? "T²" : "T S";
 }
 
 std::span<const Axis> second_axes(const Program& p, const OpCall& call) {
@@ -116,8 +119,8 @@ class Tally {
     row.numbers += cells;
     row.bytes += bytes;
     row.multiply_adds += products;
-    if (is_over_pairs(out)) {
-      row.pairs = true;
+    if (const std::string_view pairs = pairs_of(out); !pairs.empty()) {
+      row.pairs = pairs;
       cost_.pairs += cells;
       if (info.inputs[0] == InputKind::kScores) cost_.scores += cells;
     }

@@ -27,7 +27,8 @@ struct StepCost {
   StepRow row;
   Section section{};
   Stack stack{};
-  bool pairs = false;  // makes a number for every pair of tokens
+  // Makes a number for every pair of tokens: "T²", of an encoder "S²", between both "T S".
+  std::string_view pairs = {};
   double numbers = 0, bytes = 0;
   double multiply_adds = 0;  // in products; what each number takes besides is not counted
 };

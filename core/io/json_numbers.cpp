@@ -68,12 +68,36 @@ std::string json_number(float value) {
   return out;
 }
 
+namespace {
+
+// The text between two others; empty: it is not there.
+std::string between(const std::string& text, std::string_view before, std::string_view after) {
+  const std::size_t found = text.find(before), from = found + before.size();
+  if (found == text.npos) return {};
+  const std::size_t to = text.find(after, from);
+  return to == text.npos ? "" : text.substr(from, to - from);
+}
+
+// The parser speaks English alone: "… parse error at line 1, column 9: syntax error while parsing
+// value - invalid literal; last read: '[1, x'". What it says of the place can be said in any
+// language.
+Message place_of(const std::string& text) {
+  const std::string line = between(text, "at line ", ","), column = between(text, ", column ", ":");
+  if (line.empty() || column.empty()) return Message::of(text);
+  constexpr std::size_t kRead = 40;
+  const std::string read = shortened(between(text, "last read: '", "'"), kRead);
+  return Message{read.empty() ? "json.at" : "json.at.near",
+                 {{"line", line}, {"column", column}, {"read", read}}};
+}
+
+}  // namespace
+
 Message json_problem(const char* not_json, const std::exception& error) {
   const std::string text = clean_utf8(error.what()).text;
   // "… out_of_range.406] number overflow parsing '1e999'"
   const std::size_t open = text.find('\'');
   if (text.find("out_of_range.406") == text.npos || open == text.npos)
-    return Message{not_json, {{"error", text}}};
+    return Message{not_json}.with(place_of(text));
   const std::string number = text.substr(open + 1, text.rfind('\'') - open - 1);
   return Message{"json.too_large", {{"number", shortened(number, 40)}}};
 }

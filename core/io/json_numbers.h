@@ -16,7 +16,7 @@ std::string json_number(double value);
 std::string json_number(float value);
 
 /// What nlohmann's parser threw, to say to a person: a number that no double holds, or `not_json`,
-/// a text id with an {error}.
+/// a text id around what is wrong where.
 Message json_problem(const char* not_json, const std::exception& error);
 
 /// {"tensors": {name: {"shape": [...], "data": [row-major, flat]}, ...}, list name: ["..."], ...}

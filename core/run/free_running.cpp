@@ -19,6 +19,11 @@ std::vector<SaidToken> said_behind(const Trace& trace, std::size_t places) {
 
 }  // namespace
 
+bool is_set(const Model& model, std::span<const int> row, std::size_t i) {
+  const std::vector<int>& set = model.file.forced;
+  return i > 0 && i < row.size() && i <= set.size() && row[i] == set[i - 1];
+}
+
 std::optional<ForcedAndFree> forced_and_free(const Trace& trace, const Model& model,
                                              std::span<const int> own, bool own_ends, bool forced) {
   const std::vector<int>& read = trace.input().ids;
@@ -30,9 +35,8 @@ std::optional<ForcedAndFree> forced_and_free(const Trace& trace, const Model& mo
   both.own.assign(own.begin(), own.end());
   both.own_ends = own_ends;
   both.forced = forced;
-  const std::vector<int>& set = model.file.forced;  // whatever is said before them
   for (std::size_t i = 1; i < read.size(); ++i) {
-    const bool asked = i > set.size() || read[i] != set[i - 1];
+    const bool asked = !is_set(model, read, i);
     both.asked += asked;
     both.right += asked && both.said[i - 1].id == read[i];
     if (!own.empty() && !both.parts && (i >= own.size() || own[i] != read[i])) both.parts = i;

@@ -32,6 +32,9 @@ struct ForcedAndFree {
   std::optional<std::size_t> parts;
 };
 
+/// Is the token at this place of the row set by the model's settings, whatever is said before it?
+bool is_set(const Model&, std::span<const int> row, std::size_t i);
+
 /// `own`: RunResult::own_row. Unset for a trace that is not of this model's own row (no
 /// encoder-decoder, or a row that is not there).
 std::optional<ForcedAndFree> forced_and_free(const Trace&, const Model&, std::span<const int> own,

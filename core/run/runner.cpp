@@ -380,6 +380,10 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   result.cut |= divide_row(config, separator_of(model, config, input), most, input);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
+  const std::size_t longest = std::max(input.ids.size(), input.source_ids.size());
+  if (result.note.empty() && model && config.memory == 0 && model->file.context > 0 &&
+      !config.ends_at_context() && longest > static_cast<std::size_t>(model->file.context))
+    result.note = Message{"notice.beyond_learned", {{"limit", count_text(model->file.context)}}};
   if (model && !model->not_finite.empty()) result.note = not_finite_note(*model);
   const bool pair = config.form == ModelForm::kTranslate;
   if (pair ? input.source_ids.empty() : input.tokens.empty()) {

@@ -46,10 +46,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const nlohmann::json::exception&) {
   }
   read(raw, [&](auto& names) { return headlight::of_vocab_txt(first, files, names); });
-  read(raw, [&](auto& names) { return headlight::of_vocab_and_merges(first, second, {}, names); });
+  read(raw, [&](auto& names) {
+    return headlight::of_vocab_and_merges(first, headlight::read_merge_lines(second), {}, names);
+  });
   read(raw, [&](auto& names) {
     return headlight::of_vocab_and_merges(R"({"a": 0, "b": 1, "ab": 2, "<s>": 3, "</s>": 4})",
-                                          first, files, names);
+                                          headlight::read_merge_lines(first), files, names);
   });
   read(raw, [&](auto& names) { return headlight::of_pieces_list(first, names); });
   return 0;

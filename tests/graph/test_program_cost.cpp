@@ -61,7 +61,7 @@ TEST_CASE("cost: parameters, scores and products of a decoder, counted by hand")
   CHECK(sum(cost, &StepCost::multiply_adds) == products);
   CHECK(sum(cost, &StepCost::bytes) == cost.activation_bytes);
   CHECK(sum(cost, &StepCost::numbers) == cost.activations);
-  CHECK(step_named(cost, "step.scores").pairs);
+  CHECK(step_named(cost, "step.scores").pairs == "T²");
 }
 
 // The encoder's own, the decoder's own, and those of each token of the row to each of the source.
@@ -69,7 +69,12 @@ TEST_CASE("cost: scores of an encoder-decoder are those of its three attentions"
   Config c = small_model();
   c.form = ModelForm::kTranslate;
   const RunShape shape{.batch = 1, .positions = 4, .vocab = 7, .source = 6};
-  CHECK(program_cost(c, shape).scores == 2 * 3 * (6 * 6 + 4 * 4 + 4 * 6));
+  const ProgramCost cost = program_cost(c, shape);
+  CHECK(cost.scores == 2 * 3 * (6 * 6 + 4 * 4 + 4 * 6));
+  std::vector<std::string_view> pairs;
+  for (const StepCost& row : cost.steps)
+    if (row.row.title.starts_with("step.scores")) pairs.push_back(row.pairs);
+  CHECK(pairs == std::vector<std::string_view>{"S²", "T²", "T S"});
 }
 
 // Biases and norms apart, each product has two gradients, each a product of the same size.

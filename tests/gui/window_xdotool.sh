@@ -81,6 +81,16 @@ until_true 5 "the session, saved" test -s "$session"
 until_true 5 "a title without *" title_is "window.headlight.json - Headlight"
 saved "the cat sat on mats" none || fail "saved something else: $(cat "$session")"
 
+# ---- letters typed at once before a click are for the field, not for what the click leads to ----
+xdotool mousemove --window "$window" 300 70 click 1
+xdotool key End
+xdotool type --delay 0 " marmalade momm"
+xdotool mousemove --window "$window" 600 420 click 1 # the stage
+xdotool key ctrl+s
+until_true 5 "all letters before the click" saved "the cat sat on mats marmalade momm" none
+xdotool key ctrl+z ctrl+s
+until_true 5 "the save without them" saved "the cat sat on mats" none
+
 # ---- resize: it goes on drawing and listening ----
 xdotool windowsize --sync "$window" 800 560
 xdotool key m

@@ -31,6 +31,25 @@ TEST_CASE("json_number is short and exact") {
   CHECK(json_number(-std::nan("")) == "\"nan\"");
 }
 
+TEST_CASE("where JSON is wrong is said in both languages, without the parser's own words") {
+  for (const auto& [text, place] :
+       {std::pair{"[1,\n x]", "line 2 at character 2, near “1,<U+000A> x”"},
+        {"{\"a\": 1", "line 1 at character 8"},
+        {"", "line 1 at character 1"}}) {
+    CAPTURE(text);
+    try {
+      const nlohmann::json taken = nlohmann::json::parse(text);
+      FAIL_CHECK(taken.dump());
+    } catch (const nlohmann::json::exception& error) {
+      const headlight::Message said = headlight::json_problem("safetensors.not_json", error);
+      CHECK(say(headlight::Language::kEnglish, said).find(place) != std::string::npos);
+      const std::string chinese = say(headlight::Language::kChinese, said);
+      CHECK(chinese.find("行第") != std::string::npos);
+      CHECK(chinese.find("parse error") == std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("json_number reads back to the same bits and is JSON") {
   std::mt19937_64 rng(5);
   for (int i = 0; i < 20000; ++i) {

@@ -145,6 +145,7 @@ TEST_CASE("pieces: files that are wrong are named") {
   CHECK(has(two.refused(), "the vocabulary has no \u201Cab\u201D"));
   two.write("merges.txt", "#version\na b c\n");
   CHECK(has(two.refused(), "line 2 of merges.txt"));
+  CHECK_FALSE(has(two.refused(), "vocab.json"));
   two.write("merges.txt", "").write("vocab.json", "[1]");
   CHECK(has(two.refused(), "vocab.json"));
 }

@@ -158,7 +158,7 @@ Json steps_json(const ProgramCost& cost) {
                     {"step", tr_or(Language::kEnglish, row.row.title, row.row.title)},
                     {"numbers", row.numbers},
                     {"bytes", row.bytes},
-                    {"pairs_of_tokens", row.pairs},
+                    {"pairs_of_tokens", !row.pairs.empty()},
                     {"multiply_adds", row.multiply_adds}});
   }
   return list;
@@ -264,14 +264,15 @@ void print_steps(const ModelCost& m) {
   for (const StepCost& row : m.run.steps) {
     lines.push_back({section_name(Language::kEnglish, row.section, row.stack),
                      std::string(tr_or(Language::kEnglish, row.row.title, row.row.title)) +
-                         (row.pairs ? " (T²)" : ""),
+                         (row.pairs.empty() ? "" : " (" + std::string(row.pairs) + ")"),
                      big(row.numbers), bytes_text(row.bytes),
                      percent(row.bytes, m.run.activation_bytes),
                      row.multiply_adds > 0 ? big(row.multiply_adds) : ""});
   }
   print_table(lines);
   if (m.run.pairs > 0)
-    std::printf("T²: %s scores; all steps for pairs of tokens make %s numbers, %s of all\n",
+    std::printf("%s: %s scores; all steps for pairs of tokens make %s numbers, %s of all\n",
+                m.shape.source > 0 ? "S² and T S (S tokens of the source), T²" : "T²",
                 big(m.run.scores).c_str(), big(m.run.pairs).c_str(),
                 percent(m.run.pairs, m.run.activations).c_str());
   if (m.fused_saving > 0)

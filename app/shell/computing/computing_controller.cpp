@@ -225,6 +225,24 @@ void add_ways_with_masks(const Config& asked, std::string_view problem, std::vec
       {"remove_head_masks", Message{"way.remove_head_masks"}, DoEdit{SetConfig{config}, ""}});
 }
 
+// Another folder: what is wrong lies in this one.
+WayOn other_folder() {
+  return {"open_model", Message{"model.open"}, DoCommand{Command::kOpenModel}};
+}
+
+// A folder can be mended, or another one chosen.
+std::vector<WayOn> ways_without_model(Action again) {
+  return {{"again", Message{"way.again"}, std::move(again)}, other_folder()};
+}
+
+// The person's own limit is a setting. That a model's last tokens alone are read is how it reads.
+std::vector<WayOn> ways_with_cut(const RunResult& result) {
+  if (!result.limit_of_model)
+    return {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
+  if (result.skipped > 0) return {};
+  return {{"sandbox", Message{"way.sandbox"}, ChooseModel{}}, other_folder()};
+}
+
 }  // namespace
 
 void ComputingController::take(FinishedRun run) {
@@ -239,6 +257,7 @@ void ComputingController::take(FinishedRun run) {
   d.cut = result.cut && result.trace;
   if (result.trace) d.skipped = result.skipped;
   if (result.trace) d.segments = result.segments;
+  d.opened = result.model;
   // Pictures are the same each time; a measured time would not be.
   d.run_ms = options_.background ? run.milliseconds : 0;
   retract(run_notice_);
@@ -252,6 +271,8 @@ void ComputingController::take(FinishedRun run) {
   const Message too_long = result.trace && result.cut ? cut_notice(result, d.asked) : Message();
   if (problem) add_ways_with_masks(derived_.asked.config, result.message.id, ways);
   if (problem) add_ways_with_heads(derived_.asked.config, result.message, ways);
+  if (problem && !result.model && !derived_.asked.model.empty())
+    ways = ways_without_model(StopWaiting{true});
   if (result.trace) {
     d.trace = std::move(result.trace);
     d.heads = std::move(run.heads);
@@ -262,8 +283,9 @@ void ComputingController::take(FinishedRun run) {
       d.rows =
           forced_and_free(*d.trace, *d.model, result.own_row, result.own_row_ends, result.forced);
     run_notice_ = result.note;
+    if (d.model && !d.model->not_finite.empty()) ways = {other_folder()};
     if (d.cut) {
-      ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
+      ways = ways_with_cut(result);
       run_notice_ = too_long;
     }
   } else if (!result.empty) {
@@ -312,7 +334,8 @@ void ComputingController::on(const ChooseModel& a) {
 void ComputingController::take_model(LoadedModel loaded, const std::string& sentence) {
   derived_.computing = awaits_any();
   if (!loaded.model) {
-    notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem));
+    notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem),
+           ways_without_model(ChooseModel{loaded.ref, sentence}));
     return;
   }
   if (loaded.ref != kRunRef && !loaded.ref.starts_with(kBundledRef))

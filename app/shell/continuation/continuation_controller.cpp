@@ -23,6 +23,7 @@ void ContinuationController::take_trace() {
   const Derived& d = state_.derived;
   if (!d.trace || derived_.tokens_of == d.trace->serial()) return;
   derived_.tokens = sentence_tokens(d.asked, d.model.get(), kept_);
+  derived_.tokens_sentence = d.asked.sentence;
   auto& tokens = derived_.tokens.tokens;
   // What is remembered of the segments before is seen as well.
   const std::ptrdiff_t before =

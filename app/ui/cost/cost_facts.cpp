@@ -142,10 +142,10 @@ void run_facts(const AppState& state, Facts& f) {
     f.note(f.ui.tr("cost.free", {{"bytes", bytes_text(d.free_bytes)}}));
   }
   if (m.run.pairs > 0)
-    f.note(
-        f.ui.tr("cost.pairs", {{"scores", amount_text(f.ui.language, m.run.scores)},
-                               {"kept", amount_text(f.ui.language, m.run.pairs)},
-                               {"share", number_text(100 * m.run.pairs / m.run.activations, 3)}}));
+    f.note(f.ui.tr(m.shape.source > 0 ? "cost.pairs.source" : "cost.pairs",
+                   {{"scores", amount_text(f.ui.language, m.run.scores)},
+                    {"kept", amount_text(f.ui.language, m.run.pairs)},
+                    {"share", number_text(100 * m.run.pairs / m.run.activations, 3)}}));
   if (m.fused_saving > 0)
     f.note(f.ui.tr(m.config.fused_attention ? "cost.fused.saves" : "cost.fused.would",
                    {{"bytes", bytes_text(m.fused_saving)}}));
@@ -201,7 +201,9 @@ float cost_sizes(const AppState& state, Ui& ui, const Rect& r) {
     changed |= number_row(ui, slider, label, number, {r.x0, y, r.x1, y + ui.px(kRow - 4)});
     y += ui.px(kRow);
   };
-  row("cost/tokens", "cost.set.tokens", s.tokens, 1, kLargestMaxTokens);
+  const bool source = state.derived.trace->program().shape.source > 0;
+  row("cost/tokens", source ? "cost.set.source" : "cost.set.tokens", s.tokens, 1,
+      kLargestMaxTokens);
   row("cost/layers", "cost.set.layers", s.layers, 1, kMaxLayers);
   row("cost/heads", "cost.set.heads", s.heads, 1, 128, attends);
   row("cost/d_model", "cost.set.d_model", s.d_model, 1, 16384);

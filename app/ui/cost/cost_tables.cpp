@@ -83,10 +83,11 @@ float step_table(const ModelCost& m, Ui& ui, const Rect& r) {
   for (const StepCost& row : m.run.steps) {
     t.begin(section_name(ui.language, row.section, row.stack));
     const std::string name(tr_or(ui.language, row.row.title, row.row.title));
-    t.line({row.pairs ? name + "  T²" : name, amount_text(ui.language, row.numbers),
-            bytes_text(row.bytes), percent(row.bytes, m.run.activation_bytes),
+    t.line({row.pairs.empty() ? name : name + "  " + std::string(row.pairs),
+            amount_text(ui.language, row.numbers), bytes_text(row.bytes),
+            percent(row.bytes, m.run.activation_bytes),
             row.multiply_adds > 0 ? amount_text(ui.language, row.multiply_adds) : ""},
-           row.bytes / m.run.activation_bytes, row.pairs ? ui.theme.k : ui.theme.v);
+           row.bytes / m.run.activation_bytes, row.pairs.empty() ? ui.theme.v : ui.theme.k);
   }
   return t.r.y0;
 }

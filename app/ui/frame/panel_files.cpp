@@ -100,9 +100,10 @@ Wording words_of(const AppState& state, const Ui& ui) {
     case Asking::kRecover: {
       const std::string of = q.path.empty() ? own : file_name(q.path);
       return {say("ask.recover"),
-              ui.tr("ask.recover.text", {{"sentence", to_field_text(q.sentence)},
-                                         {"file", to_field_text(of)},
-                                         {"when", q.when}}),
+              ui.tr(q.sentence.empty() ? "ask.recover.empty" : "ask.recover.text",
+                    {{"sentence", to_field_text(q.sentence)},
+                     {"file", to_field_text(of)},
+                     {"when", q.when}}),
               {say("ask.recover.yes"), say("ask.discard"), say("ask.later")}};
     }
     case Asking::kFind:
@@ -123,7 +124,8 @@ Wording words_of(const AppState& state, const Ui& ui) {
               ui.tr("ask.remove.text", {folder}),
               {say("runs.remove"), "", say("ask.cancel")}};
     default:
-      return {ui.tr("ask.leave", {{"file", to_field_text(own)}}),
+      return {state.session_path.empty() ? say("ask.leave.untitled")
+                                         : ui.tr("ask.leave", {{"file", to_field_text(own)}}),
               leave_words(state, ui, q),
               {say("ask.save"), say("ask.dont_save"), say("ask.cancel")}};
   }

@@ -262,7 +262,7 @@ float settings(const AppState& state, Ui& ui, Form form) {
 std::string learned_from(const AppState& state, const Ui& ui) {
   const std::string& ref = state.document().model;
   if (ref.empty()) return std::string(ui.tr("stage.random.brief"));
-  const auto& model = state.derived.model;
+  const auto& model = state.derived.opened;
   const auto known = words_of_model(ref, model && model->ref == ref ? model->file.task : "");
   if (known) return ui.tr("model.learned", {{"task", std::string(ui.tr(known->name))}});
   if (model && model->ref == ref) {

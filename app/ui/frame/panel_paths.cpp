@@ -137,10 +137,11 @@ void draw_path_field(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PushFont(ui.fonts.control);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
                       ImVec2(ui.px(10), (r.height() - font_size(ui.fonts.control)) / 2));
-  // To be corrected at once, when it was not taken.
+  // To be corrected at once, when it was not taken, by Enter as often as one likes.
   int& said = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##said"), 0);
+  int& again = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##again"), 0);
   const int problem = state.session.path_problem.empty() ? 0 : 1;
-  if (ImGui::IsWindowAppearing() || problem > said) ImGui::SetKeyboardFocusHere();
+  if (ImGui::IsWindowAppearing() || again > 0 || problem > said) ImGui::SetKeyboardFocusHere();
   said = problem;
   // What stood there before goes away as soon as one types; later a click sets the cursor.
   int& fresh = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##fresh"), 0);
@@ -153,6 +154,7 @@ void draw_path_field(const AppState& state, Ui& ui, const Rect& r) {
       "##path", ui.tr("files.name").data(), &path,
       ImGuiInputTextFlags_EnterReturnsTrue | (fresh ? ImGuiInputTextFlags_AutoSelectAll : 0));
   if (ImGui::IsItemActive()) fresh = 0;
+  again = entered ? 1 : 0;
   ui.after_field("path");
   ImGui::PopStyleVar();
   ImGui::PopFont();

@@ -24,12 +24,6 @@ struct Place {
   float width = 0;
 };
 
-// Is the token at this place of the row set by the model's settings, whatever is said before it?
-bool is_set(const Model& model, std::span<const int> row, std::size_t i) {
-  const std::vector<int>& set = model.file.forced;
-  return i > 0 && i < row.size() && i <= set.size() && row[i] == set[i - 1];
-}
-
 class Rows {
  public:
   Rows(const AppState& state, Ui& ui, const ForcedAndFree& rows)

@@ -1,5 +1,6 @@
 // Under the sentence: what the model thinks comes next, and how it goes on.
 #include <algorithm>
+#include <cmath>
 
 #include "app/ui/frame/panels.h"
 #include "app/ui/kit/line_text.h"
@@ -88,6 +89,7 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
                     sentence_with(state.document(), trace, state.derived.model.get(), id, masked);
   const std::string_view help = outcome.classes          ? ui.tr("next.class.help")
                                 : trace.config().numbers ? ui.tr("next.number.help")
+                                : fits && masked         ? ui.tr("next.fill_this")
                                 : fits                   ? ui.tr("next.add_this")
                                 : !can_go_on(state)      ? ui.tr("next.full")
                                                          : ui.tr("next.no_text");
@@ -176,11 +178,12 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
     ImGui::SetNextWindowPos({r.x1 - ui.px(300), r.y1 + ui.px(6)});
     ImGui::OpenPopup("next_sampling");
   }
-  if (button("next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || room,
-             room || writing ? ui.tr("next.write.help") : why))
+  if (button(
+          "next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || room,
+          room || writing ? ui.tr(outcome.hidden ? "next.write.fills" : "next.write.help") : why))
     ui.push(Write{!writing});
   if (button("next/add", ui.tr("next.add"), false, can && !writing,
-             room  ? ui.tr("next.add.help")
+             room  ? ui.tr(outcome.hidden ? "next.add.fills" : "next.add.help")
              : can ? ui.tr("next.slides")
                    : why))
     ui.push(GenerateToken{});
@@ -233,6 +236,40 @@ void nothing_hidden(const AppState& state, Ui& ui, const Rect& r) {
           right - r.x0);
 }
 
+// What stands there instead of an answer; empty: there is one.
+std::string_view no_answer(const AppState& state, const Outcome& outcome) {
+  const Derived& d = state.derived;
+  if (outcome.probabilities.empty() || d.empty) return "next.nothing";
+  if (!d.problem.empty()) return "next.not_of_this";
+  // One that is not makes the sum over its row, and so all of them, none.
+  return std::isfinite(outcome.probabilities.front()) ? "" : "next.not_numbers";
+}
+
+// How the room of the line is shared: the title's, and that of what all others have together. In
+// narrow windows the answers come first.
+struct LineRoom {
+  std::string title;
+  float title_room = 0, rest_room = 0, answers = 0;
+  std::size_t count = 0;
+};
+
+LineRoom share_room(const AppState& state, const Ui& ui, const Outcome& outcome, const Rect& line,
+                    float right, float least) {
+  LineRoom room;
+  for (const auto& [title, rest] : {std::pair(0.24f, 110.0f), {0.24f, 0.0f}, {0.12f, 0.0f}}) {
+    const float most = title * line.width();
+    room.title = title_of(state, ui, outcome, most);
+    room.title_room = std::min(ui.measure(ui.fonts.strong, room.title).x, most);
+    room.rest_room = ui.px(rest);
+    room.answers = right - room.rest_room - (line.x0 + room.title_room + ui.px(16));
+    room.count =
+        std::min<std::size_t>({kChoices, outcome.probabilities.size(),
+                               static_cast<std::size_t>(std::max(room.answers / least, 0.0f))});
+    if (room.count > 0) break;
+  }
+  return room;
+}
+
 }  // namespace
 
 void panel_next(const AppState& state, Ui& ui, const Rect& r) {
@@ -242,43 +279,42 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   const auto& model = state.derived.model;
   const bool no_mask = state.derived.trace && state.derived.trace->program().asks_for_masked() &&
                        (!outcome.hidden || (model && lacks_head(*model)));
-  if (no_mask && !state.derived.empty) return nothing_hidden(state, ui, line);
+  if (no_mask && !state.derived.empty && state.derived.problem.empty())
+    return nothing_hidden(state, ui, line);
   if (!state.derived.trace && !state.derived.empty) return;  // nobody knows yet
-  if (outcome.probabilities.empty() || state.derived.empty) {
-    ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted, ui.tr("next.nothing"),
-            line.width());
+  if (const std::string_view why = no_answer(state, outcome); !why.empty()) {
+    ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted, ui.tr(why), line.width());
+    ui.drawn.add("label/next/none", line.min(), line.max());
     return;
   }
-  const float right = buttons(state, ui, outcome, line);
+  const float end = buttons(state, ui, outcome, line);
   sampling_sheet(state, ui);
-  const float most = 0.24f * line.width();
-  const std::string title = title_of(state, ui, outcome, most);
-  const float title_room = std::min(ui.measure(ui.fonts.strong, title).x, most);
-  ui.user_text(ui.fonts.strong, {line.x0, middle - ui.px(8)}, ui.theme.text, title, title_room);
-  const float x0 = line.x0 + title_room + ui.px(16);
-  const float bar_width = ui.px(state.derived.trace && line.width() > ui.px(1100) ? 64 : 34);
-  const float least = ui.px(58) + bar_width + ui.px(48);
+  const float bar_width = ui.px(line.width() > ui.px(1100) ? 64 : 34);
+  const float beside = bar_width + ui.px(48), least = ui.px(58) + beside;
   const float back_room = is_as_trained(state) ? 0 : way_back_width(ui);
-  const float rest_room = ui.px(110);
-  const float room = right - back_room - rest_room - x0;
-  const auto count =
-      std::min<std::size_t>({kChoices, outcome.probabilities.size(),
-                             static_cast<std::size_t>(std::max(room / least, 0.0f))});
-  if (count == 0) return;
-  const float each = std::min(room / static_cast<float>(count), least + ui.px(40));
+  const float right = end - back_room;
+  const LineRoom room = share_room(state, ui, outcome, line, right, least);
+  ui.user_text(ui.fonts.strong, {line.x0, middle - ui.px(8)}, ui.theme.text, room.title,
+               room.title_room);
+  if (back_room > 0) way_back(state, ui, {right, line.y0, end, line.y1});
+  if (room.count == 0) return;
+  const std::vector<int> best = most_probable(outcome.probabilities, room.count);
+  float widest = ui.px(58) + ui.px(40);
+  for (const int id : best) {
+    const std::string label = place_label(ui, *state.derived.trace, entries_of(outcome), id);
+    widest = std::max(widest, ui.measure(ui.fonts.control, label).x + ui.px(28));
+  }
+  const float each = std::min(room.answers / static_cast<float>(room.count), widest + beside);
   double shown = 0;
-  const std::vector<int> best = most_probable(outcome.probabilities, count);
   for (std::size_t i = 0; i < best.size(); ++i) {
-    const float x = x0 + each * static_cast<float>(i);
+    const float x = right - room.rest_room - room.answers + each * static_cast<float>(i);
     choice(state, ui, outcome, i, best[i], {x, line.y0, x + each - ui.px(10), line.y1}, bar_width);
     shown += outcome.probabilities[static_cast<std::size_t>(best[i])];
   }
-  if (back_room > 0) way_back(state, ui, {right - back_room, line.y0, right, line.y1});
-  if (best.size() == outcome.probabilities.size()) return;
+  if (best.size() == outcome.probabilities.size() || room.rest_room == 0) return;
   const std::string rest = ui.tr("next.others", {{"p", share_text(std::max(0.0, 1 - shown))}});
-  const float end = right - back_room;
-  ui.text_right(ui.fonts.note, end, middle - ui.px(7), ui.theme.muted, rest);
-  ui.drawn.add("label/next/others", {end - rest_room, line.y0}, {end, line.y1});
+  ui.text_right(ui.fonts.note, right, middle - ui.px(7), ui.theme.muted, rest);
+  ui.drawn.add("label/next/others", {right - room.rest_room, line.y0}, {right, line.y1});
 }
 
 }  // namespace headlight

@@ -91,8 +91,10 @@ SeenText mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence, bo
 // As the pages of the tokens count them: "13 tokens", "128 of 302 tokens", "4 → 6 tokens". Empty
 // until somebody has counted.
 std::string tokens_counted(const AppState& state, const Ui& ui) {
-  const ComputingDerived& d = state.derived;
+  const Derived& d = state.derived;
   if (!d.trace && !d.empty) return {};
+  const bool failed = !d.problem.empty() && !d.empty;
+  if (failed && d.tokens_sentence != state.document().sentence) return {};
   if (!d.trace || d.empty) return tr_count(ui.language, "count.tokens", 0);
   const auto in_sentence = static_cast<long long>(d.tokens_in_sentence);
   if (d.segments > 1 && !d.cut) return tr_count(ui.language, "count.tokens", in_sentence);

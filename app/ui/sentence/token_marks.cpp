@@ -128,7 +128,7 @@ class Ruler {
 
 void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float x1, float bars_y) {
   const std::string& sentence = state.document().sentence;
-  if (!state.derived.trace || sentence != state.derived.asked.sentence) return;
+  if (!state.derived.trace || sentence != state.derived.tokens_sentence) return;
   const std::optional<AskedRow> asked = asked_row(state);
   const bool of_source = asked && asked->to_source;
   const SentenceTokens& all = state.derived.tokens;

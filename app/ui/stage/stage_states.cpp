@@ -20,7 +20,7 @@ std::string without_end(std::string reason) {
 // A sentence to begin with: the model's own, where it has one.
 std::string example_of(const AppState& state) {
   const std::string& ref = state.document().model;
-  const std::shared_ptr<const Model>& model = state.derived.model;
+  const std::shared_ptr<const Model>& model = state.derived.opened;
   std::string own;
   if (model && model->ref == ref)
     own = example_sentence(*model);

@@ -64,6 +64,8 @@ struct ComputingDerived {
   std::size_t skipped = 0;             // tokens of the sentence before the trace's first
   std::size_t segments = 0;            // RunResult::segments
   std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
+  // The document's, though it may have no trace, as of an empty sentence; null: it is not open.
+  std::shared_ptr<const Model> opened;
   // The weights of a document whose model is a run that is being trained; null: there are none.
   std::shared_ptr<const Model> run_model;
   // Of a trained encoder-decoder: what it reads and says, beside what it writes by itself.
@@ -131,7 +133,8 @@ struct AsTrained {
 };
 
 struct ContinuationDerived {
-  SentenceTokens tokens;        // of the trace, where they stand in ComputingDerived::asked
+  SentenceTokens tokens;        // of the trace, where they stand in its sentence
+  std::string tokens_sentence;  // that sentence: ComputingDerived::asked may have another by now
   std::uint64_t tokens_of = 0;  // the trace's serial
   bool writing = false;         // the model puts one token after the other
   AsTrained as_trained;

@@ -90,22 +90,6 @@ Json added_tokens(const Json& vocab, const OlderFiles& files, const SpecialNames
   return list;
 }
 
-Json read_merge_lines(std::string_view text) {
-  Json merges = Json::array();
-  for_each_line(text, "merges.txt", [&](std::string_view line, int number) {
-    if (line.empty() || (number == 1 && line.starts_with("#version"))) return;
-    const std::size_t blank = line.find(' ');
-    if (blank == line.npos || blank == 0 || blank + 1 == line.size() ||
-        line.find(' ', blank + 1) != line.npos) {
-      throw Error(
-          Message{"pieces.merge_line",
-                  {{"line", std::to_string(number)}, {"got", visible_label(shortened(line, 40))}}});
-    }
-    merges.push_back(std::string(line));
-  });
-  return merges;
-}
-
 Json byte_level(bool add_prefix_space, bool use_regex) {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", add_prefix_space},
@@ -161,8 +145,24 @@ void append_merges(const std::string& piece, const Json& ids, Json& merges) {
   for (auto& [l, r, merge] : ways) merges.push_back(std::move(merge));
 }
 
-Json of_vocab_and_merges(std::string_view vocab_text, std::string_view merges,
-                         const OlderFiles& files, SpecialNames& names) {
+Json read_merge_lines(std::string_view text) {
+  Json merges = Json::array();
+  for_each_line(text, "merges.txt", [&](std::string_view line, int number) {
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) return;
+    const std::size_t blank = line.find(' ');
+    if (blank == line.npos || blank == 0 || blank + 1 == line.size() ||
+        line.find(' ', blank + 1) != line.npos) {
+      throw Error(
+          Message{"pieces.merge_line",
+                  {{"line", std::to_string(number)}, {"got", visible_label(shortened(line, 40))}}});
+    }
+    merges.push_back(std::string(line));
+  });
+  return merges;
+}
+
+Json of_vocab_and_merges(std::string_view vocab_text, Json merges, const OlderFiles& files,
+                         SpecialNames& names) {
   const Json vocab = parse_piece_json(vocab_text);
   if (!vocab.is_object()) PieceJson(vocab, "vocab").fail(Message{"pieces.expected.vocab"});
   const std::string kind = kind_of_files(files);
@@ -204,7 +204,7 @@ Json of_vocab_and_merges(std::string_view vocab_text, std::string_view merges,
   made["model"]["continuing_subword_prefix"] = made["model"]["end_of_word_suffix"] = nullptr;
   made["model"]["fuse_unk"] = made["model"]["byte_fallback"] = false;
   made["model"]["vocab"] = vocab;
-  made["model"]["merges"] = read_merge_lines(merges);
+  made["model"]["merges"] = std::move(merges);
   return made;
 }
 

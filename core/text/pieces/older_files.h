@@ -30,9 +30,11 @@ void append_merges(const std::string& piece, const nlohmann::json& ids, nlohmann
 
 /// Each throws Error that says what is wrong, and fills names that nothing said.
 ///
-/// GPT-2's and RoBERTa's vocab.json and merges.txt.
-nlohmann::json of_vocab_and_merges(std::string_view vocab, std::string_view merges,
-                                   const OlderFiles&, SpecialNames&);
+/// The lines of GPT-2's and RoBERTa's merges.txt.
+nlohmann::json read_merge_lines(std::string_view merges);
+/// Their vocab.json and those lines.
+nlohmann::json of_vocab_and_merges(std::string_view vocab, nlohmann::json merges, const OlderFiles&,
+                                   SpecialNames&);
 /// BERT's vocab.txt.
 nlohmann::json of_vocab_txt(std::string_view vocab, const OlderFiles&, SpecialNames&);
 /// SentencePiece's pieces, a list of texts: the later one stands, the later it was learned.

@@ -161,8 +161,8 @@ void refuse_half(const fs::path& folder) {
   for (const SentencePieceName& each : kSentencePieceNames)
     if (each.with_vocab && each.name != kTargetPieces && is_file(folder / each.name))
       refuse(each.name, "vocab.json");
-  if (is_file(folder / "vocab.json"))
-    refuse("vocab.json", "merges.txt | source.spm | sentencepiece.bpe.model");
+  if (const fs::path ids = folder / "vocab.json"; is_file(ids))
+    throw Error(Message{"pieces.half.any", {{"file", ids.string()}}});
 }
 
 }  // namespace
@@ -215,10 +215,12 @@ PieceFiles read_piece_files(const std::filesystem::path& folder,
     });
     return files;
   }
-  const std::string merges =
-      name == "vocab.json" ? read_file(folder / "merges.txt", kMaxFile) : std::string();
+  Json merges;
+  if (const fs::path lines = folder / "merges.txt"; name == "vocab.json")
+    merges = in_piece_file(lines, [&] { return read_merge_lines(read_file(lines, kMaxFile)); });
   files.tokenizer = in_piece_file(files.file, [&] {
-    if (name == "vocab.json") return of_vocab_and_merges(text, merges, older, files.names);
+    if (name == "vocab.json")
+      return of_vocab_and_merges(text, std::move(merges), older, files.names);
     if (name == "vocab.txt") return of_vocab_txt(text, older, files.names);
     return of_pieces_list(text, files.names);
   });

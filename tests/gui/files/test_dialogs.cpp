@@ -266,4 +266,23 @@ TEST_CASE("export: npy, npz and png by the ending, of the matrix that was clicke
   CHECK(gui.notices_say("no matrix"));
 }
 
+TEST_CASE("dialogs: after a wrong path the field is written in again, however often") {
+  const TemporaryFolder folder;
+  Gui gui(small_document());
+  gui.push(AskPath{Sheet::kOpenModel, folder.path("x")});
+  gui.frame(2);
+  for (const char* name : {"a", "b", "c"}) {
+    CAPTURE(name);
+    gui.type(name);
+    gui.edit_key({ImGuiKey_Enter});
+    gui.frame(3);
+    REQUIRE(gui.has("panel/open_model"));
+    CHECK(problem(gui).find("is not there") != std::string::npos);
+    CHECK(gui.in_field());
+    gui.edit_key({ImGuiKey_Enter});  // and nothing was changed
+    gui.frame(3);
+    CHECK(gui.in_field());
+  }
+}
+
 }  // namespace headlight::test

@@ -223,6 +223,12 @@ TEST_CASE("real models: a folder that is not right changes nothing, and says wha
   std::filesystem::rename(path + "/model.safetensors", path + "/pytorch_model.bin");
   drop();
   CHECK(gui.notices_say("pytorch_model.bin"));
+  CHECK(gui.has("notice/open_model"));
+  // Mended, it is opened by the notice's own button.
+  std::filesystem::rename(path + "/pytorch_model.bin", path + "/model.safetensors");
+  gui.click("notice/again");
+  gui.frame();
+  CHECK(gui.document().model == path);
 }
 
 TEST_CASE(
@@ -243,6 +249,24 @@ TEST_CASE(
   REQUIRE(model);
   REQUIRE(model->not_finite.size() == 1);
   CHECK(gui.notices_say(model->not_finite.front()));
+  CHECK(gui.has("notice/open_model"));
+}
+
+TEST_CASE("real models: where all that is said is no number, no answer is offered") {
+  const TemporaryFolder folder;
+  const std::string path = gpt2_folder(folder);
+  const std::string file = path + "/model.safetensors";
+  std::string bytes = read_text(file);
+  for (std::size_t i = bytes.size() / 2 / sizeof(float); i < bytes.size() / sizeof(float); ++i)
+    std::memset(bytes.data() + i * sizeof(float), 0xFF, sizeof(float));
+  write_text(file, bytes);
+  Gui gui(small_document(1, 2, 8));
+  gui.push(DropFiles{{path}});
+  gui.frame(2);
+  REQUIRE(gui.document().model == path);
+  CHECK(gui.has("label/next/none"));
+  CHECK_FALSE(gui.has("next/0"));
+  CHECK_FALSE(gui.has("next/add"));
 }
 
 TEST_CASE(
@@ -276,11 +300,15 @@ TEST_CASE("real models: [CLS] and [SEP] are counted, and of a text too long it i
   CHECK(
       gui.notices_say("With [CLS] and [SEP] the text has 32 tokens, but this model has learned "
                       "12 positions: of the other 30 the first 10 are shown"));
+  // No setting gives it more.
+  CHECK_FALSE(gui.has("notice/settings"));
+  CHECK(gui.has("notice/sandbox"));
   gui.push(DoEdit{SetMaxTokens{7}, ""});
   gui.frame();
   CHECK(gui.shows("7 of 32 tokens"));
   CHECK(gui.notices_say("the limit is 7"));
   CHECK(gui.notices_say("the first 5 are shown"));
+  CHECK(gui.has("notice/settings"));
 }
 
 TEST_CASE("real models: of an encoder-decoder both rows are counted") {
@@ -418,9 +446,29 @@ TEST_CASE("real models: an empty sentence comes with one to begin with") {
   gui.push(DoEdit{SetSentence{""}, ""});
   gui.frame(2);
   REQUIRE(gui.has("stage/example"));
+  CHECK(gui.shows("From a folder"));  // it is open, though there is nothing to run
   gui.click("stage/example");
   gui.frame(2);
   CHECK_FALSE(gui.trace().input().ids.empty());
+}
+
+TEST_CASE("real models: rows longer than those that a model was trained on are said to be") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("marian");
+  document.sentence = "5 6 7";
+  Gui gui(document, {1280, 720});
+  const std::string said = "trained on rows of up to";
+  REQUIRE(gui.state().derived.model);
+  const auto context = static_cast<int>(gui.state().derived.model->file.source);
+  CHECK_FALSE(gui.notices_say(said));
+  std::string ids;
+  for (int i = 0; i < context; ++i) ids += "5 ";
+  gui.push(DoEdit{SetSentence{ids}, ""});
+  gui.frame(2);
+  CHECK_FALSE(gui.notices_say(said));
+  gui.push(DoEdit{SetSentence{ids + "5"}, ""});
+  gui.frame(2);
+  CHECK(gui.notices_say(said));
 }
 
 TEST_CASE("real models: between ids that are given every blank is shown") {

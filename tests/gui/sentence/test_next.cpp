@@ -358,4 +358,51 @@ TEST_CASE("next: with a random model, words are added as words are written") {
   CHECK(gui.document().sentence == start + " " + token);
 }
 
+TEST_CASE("next: of what could not be computed no tokens are drawn and no answer is offered") {
+  Gui gui(short_grammar(), {1920, 1080});
+  REQUIRE(gui.has("next/0"));
+  REQUIRE(gui.has("sentence/weight/1"));
+  const std::string count = std::to_string(gui.trace().length()) + " tokens";
+  REQUIRE(gui.shows(count));
+  gui.push(DoEdit{SetSentence{"the boys near the zebras"}, ""});
+  gui.frame(2);
+  REQUIRE_FALSE(gui.state().derived.problem.empty());
+  CHECK(gui.has("label/next/none"));
+  for (const char* id : {"next/0", "next/add", "next/write", "sentence/weight/1"}) {
+    CAPTURE(id);
+    CHECK_FALSE(gui.has(id));
+  }
+  const DrawnControl sentence = gui.rect("sentence");
+  for (const DrawnText& text : gui.texts()) {
+    const bool beside = text.min.y > sentence.min.y && text.max.y < sentence.max.y;
+    CHECK_FALSE((beside && text.words == count));
+  }
+  gui.ctrl('Z');
+  gui.frame(2);
+  CHECK(gui.has("next/0"));
+  CHECK(gui.has("sentence/weight/1"));
+}
+
+TEST_CASE("next: narrow windows show an answer, too") {
+  for (const char* name : {"dates", "stories", "sentiment", "masked"}) {
+    for (const float width : {900.0f, 1280.0f}) {
+      CAPTURE(name);
+      CAPTURE(width);
+      Gui gui(bundled_document(name), {width, 720});
+      CHECK(gui.has("next/0"));
+    }
+  }
+}
+
+TEST_CASE("next: of a hidden token it is said that it is filled in") {
+  Gui gui(bundled_document("masked"), {1920, 1080});
+  for (const char* id : {"next/add", "next/write", "next/0"}) {
+    CAPTURE(id);
+    gui.hover(id);
+    gui.frame(2);
+    CHECK(gui.shows("hidden"));
+    CHECK_FALSE(gui.shows("adds it"));
+  }
+}
+
 }  // namespace headlight::test
