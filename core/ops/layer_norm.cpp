@@ -112,7 +112,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const double sigma = std::sqrt(variance + args.params.epsilon);
   const double w = args.in[1].data[i];
   OpExplanation result;
-  result.formula = "(x[t, f] − μ) / σ · w[f] + b[f]";
+  result.formula = "(x[t, f] − μ) / σ · w[f]";
+  if (args.in.size() > 2) result.formula += " + b[f]";
   result.quantities = {{"mean", mean}, {"variance", variance}, {"sqrt(variance + ε)", sigma}};
   result.written = {math("(", "\\frac{"), math(x[i]),  math(" − ", " - "),        math(mean),
                     math(") / ", "}{"),   math(sigma), math(" × ", "} \\times "), math(w)};

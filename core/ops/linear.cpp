@@ -92,7 +92,8 @@ OpExplanation linear_explain(const OpArgs& args, std::span<const std::int64_t> i
   const std::int64_t j = cell.back();
   OpExplanation result;
   const auto [in, out] = letters_of(args.in[0].axes.back(), args.out.axes.back(), false);
-  result.formula = "Σ_" + in + " x[t, " + in + "] · W[" + in + ", " + out + "] + b[" + out + "]";
+  result.formula = "Σ_" + in + " x[t, " + in + "] · W[" + in + ", " + out + "]";
+  if (args.in.size() > 2) result.formula += " + b[" + out + "]";
   for (std::int64_t i = 0; i < inner; ++i) {
     cell.back() = i;
     result.terms.push_back({{0, cell},
@@ -229,7 +230,8 @@ OpExplanation project_explain(const OpArgs& args, std::span<const std::int64_t> 
   const std::int64_t h = index[2] / width;
   const std::int64_t e = index[2] % width;
   OpExplanation result;
-  result.formula = "Σ_f x[t, f] · W[h, f, d] + b[h, d]";
+  result.formula = "Σ_f x[t, f] · W[h, f, d]";
+  if (args.in.size() > 2) result.formula += " + b[h, d]";
   result.quantities = {{"head", static_cast<double>(h)}};
   for (std::int64_t m = 0; m < inner; ++m) {
     const std::vector<std::int64_t> cell = {index[0], index[1], m};

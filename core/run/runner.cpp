@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
 #include "core/model/ids_text.h"
@@ -132,6 +133,17 @@ std::size_t longest_row(const Document& doc, const Config& config, const Model* 
   const std::int64_t length =
       model ? std::min<std::int64_t>(doc.max_tokens, model->file.context) : doc.max_tokens;
   return std::min(input.ids.size(), static_cast<std::size_t>(length));
+}
+
+// A row may be longer than any that the model has learned from, where its positions go on.
+Message beyond_learned(const Model& model, const Config& config, const RunInput& input) {
+  if (config.ends_at_context() || config.memory > 0) return {};
+  for (const auto& [row, learned] : {std::pair(input.source_ids.size(), model.file.source),
+                                     {input.ids.size(), model.file.context}}) {
+    if (learned > 0 && row > static_cast<std::size_t>(learned))
+      return Message{"notice.beyond_learned", {{"limit", count_text(learned)}}};
+  }
+  return {};
 }
 
 }  // namespace
@@ -380,10 +392,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   result.cut |= divide_row(config, separator_of(model, config, input), most, input);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
-  const std::size_t longest = std::max(input.ids.size(), input.source_ids.size());
-  if (result.note.empty() && model && config.memory == 0 && model->file.context > 0 &&
-      !config.ends_at_context() && longest > static_cast<std::size_t>(model->file.context))
-    result.note = Message{"notice.beyond_learned", {{"limit", count_text(model->file.context)}}};
+  if (result.note.empty() && model) result.note = beyond_learned(*model, config, input);
   if (model && !model->not_finite.empty()) result.note = not_finite_note(*model);
   const bool pair = config.form == ModelForm::kTranslate;
   if (pair ? input.source_ids.empty() : input.tokens.empty()) {

@@ -2,6 +2,7 @@
 // printed comes to the number.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -18,13 +19,15 @@ namespace headlight {
 namespace {
 
 // With gradients.
-std::shared_ptr<const Trace> traced(const std::string& sentence, PositionKind positions) {
+std::shared_ptr<const Trace> traced(const std::string& sentence, PositionKind positions,
+                                    bool bias = true) {
   Document d;
   d.sentence = sentence;
   d.config.layers = 1;
   d.config.heads = 2;
   d.config.d_model = 8;
   d.config.positions = positions;
+  d.config.bias = bias;
   const auto backend = make_reference_backend();
   const RunResult result = Runner().run(d, *backend, nullptr, true);
   REQUIRE_MESSAGE(result.trace, result.problem);
@@ -211,6 +214,27 @@ TEST_CASE("lines: an index has the letter that its table is headed with") {
   CHECK(formula("blocks.0.mlp_out", {0, 1, 3}) == "Σ_i x[t, i] · W[i, f] + b[f]");
   CHECK(formula("d.blocks.0.mlp.post", {0, 1, 3}) == "Σ_f dy[t, f] · W[i, f]");
   CHECK(formula("logits", {0, 1, 3}) == "Σ_f x[t, f] · W[f, j] + b[j]");
+}
+
+TEST_CASE("lines: a formula has a bias where its number has one") {
+  for (const bool bias : {true, false}) {
+    CAPTURE(bias);
+    const auto trace = traced("the cat sat on the mat", PositionKind::kNone, bias);
+    int with = 0;
+    for (const OpCall& call : trace->program().calls) {
+      const TensorView t = trace->tensor(call.out);
+      const Explanation e = explain(*trace, call.out, std::vector<std::int64_t>(t.axes.size(), 0));
+      if (!has(e.formula, "W[") && !has(e.formula, "w[")) continue;  // the sum of two rows a and b
+      const bool said = has(e.formula, "] + b[");
+      CAPTURE(std::string(t.name));
+      const auto adds = [](const Term& term) {
+        return term.note == "bias" || term.note == "shift";
+      };
+      CHECK(said == std::ranges::any_of(e.terms, adds));
+      with += said;
+    }
+    if (bias) CHECK(with > 5);
+  }
 }
 
 }  // namespace headlight

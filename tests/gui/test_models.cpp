@@ -173,6 +173,15 @@ TEST_CASE("models: the tokens that an encoder-decoder wrote cannot be dragged") 
   CHECK(gui.document() == before);
 }
 
+TEST_CASE("models: nothing is wrong with the sentences that they come with") {
+  for (const std::string& name : bundled_names()) {
+    CAPTURE(name);
+    Gui gui(bundled_document(name));
+    gui.frame(2);
+    CHECK(gui.notices() == "");
+  }
+}
+
 TEST_CASE("models: typing, an unknown token, a long sentence, the mask") {
   Gui gui(bundled_document("induction"));
   CHECK(gui.shows("induction"));

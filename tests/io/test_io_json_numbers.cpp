@@ -32,10 +32,10 @@ TEST_CASE("json_number is short and exact") {
 }
 
 TEST_CASE("where JSON is wrong is said in both languages, without the parser's own words") {
-  for (const auto& [text, place] :
-       {std::pair{"[1,\n x]", "line 2 at character 2, near “1,<U+000A> x”"},
-        {"{\"a\": 1", "line 1 at character 8"},
-        {"", "line 1 at character 1"}}) {
+  for (const auto& wrong : {std::pair{"[1,\n x]", "line 2 at character 2, near “1,<U+000A> x”"},
+                            {"{\"a\": 1", "line 1 at character 8"},
+                            {"", "line 1 at character 1"}}) {
+    const std::string text = wrong.first, place = wrong.second;
     CAPTURE(text);
     try {
       const nlohmann::json taken = nlohmann::json::parse(text);

@@ -100,8 +100,9 @@ float cost_curves(const AppState& state, Ui& ui, const Rect& r) {
   curve_names(ui, {x - left, r.y0}, half + left, "cost.curve.products", products);
   draw_curve(*d.cost, ui, {x, top, r.x1, bottom}, "cost/curve/products", products);
   const float axis = bottom + ui.px(22);
-  return axis + ui.wrapped(ui.fonts.note, {r.x0 + left, axis}, r.width() - left, ui.theme.muted,
-                           ui.tr("cost.curve.axis"));
+  return axis +
+         ui.wrapped(ui.fonts.note, {r.x0 + left, axis}, r.width() - left, ui.theme.muted,
+                    ui.tr(d.cost->shape.source > 0 ? "cost.curve.source" : "cost.curve.axis"));
 }
 
 }  // namespace headlight

@@ -5,7 +5,7 @@
 #include "app/ui/compute/compute_view.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
-#include "core/explain/explain.h"
+#include "core/explain/arithmetic.h"
 #include "core/model/lacks_head.h"
 #include "core/run/model_input.h"
 #include "core/train/data/text_source.h"
@@ -16,7 +16,7 @@ namespace {
 using Note = StageNote;
 
 std::string cell_name(const Trace& trace, TensorId id, std::int64_t flat) {
-  return cell_text(trace, {id, unravel(trace.tensor(id).axes, flat)});
+  return cell_title(trace, {id, unravel(trace.tensor(id).axes, flat)}, token_label);
 }
 
 // The mask puts −∞ where it forbids: there it is no surprise.
@@ -40,7 +40,7 @@ void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, con
     notes.push_back({ui.tr(id, {{"n", count_text(count)},
                                 {"all", count_text(t.size())},
                                 {"what", symbol},
-                                {"where", token_label(cell_name(trace, p.tensor, first))}}),
+                                {"where", cell_name(trace, p.tensor, first)}}),
                      true});
   };
   if (anomalies.nan > 0) say("stage.note.nan", anomalies.nan, anomalies.first_nan);

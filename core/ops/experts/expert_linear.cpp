@@ -97,8 +97,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const Sizes z = sizes_of(args.in);
   const std::int64_t e = index[1], j = index[3];
   OpExplanation result;
-  result.formula =
-      z.own ? "Σ_i x[e, t, i] · W[e, i, j] + b[e, j]" : "Σ_i x[t, i] · W[e, i, j] + b[e, j]";
+  result.formula = z.own ? "Σ_i x[e, t, i] · W[e, i, j]" : "Σ_i x[t, i] · W[e, i, j]";
+  if (args.in.size() > 2) result.formula += " + b[e, j]";
   result.quantities = {{"expert", static_cast<double>(e)}};
   for (std::int64_t i = 0; i < z.inner; ++i) {
     const std::vector<std::int64_t> cell = row_index(z, index, i), weight = {e, i, j};

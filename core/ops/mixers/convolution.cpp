@@ -100,7 +100,8 @@ void backward(const OpGradArgs& args) {
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const Sizes z = sizes_of(args.in);
   OpExplanation result;
-  result.formula = "Σ_k Σ_d W[k, d, e] · x[t + shift(k), d] + b[e]";
+  result.formula = "Σ_k Σ_d W[k, d, e] · x[t + shift(k), d]";
+  if (args.in.size() > 3) result.formula += " + b[e]";
   for (std::int64_t k = 0; k < z.kernel; ++k) {
     const std::int64_t row = row_read(z, args.in[2].data, args.params, index[0], index[1], k);
     for (std::int64_t d = 0; row >= 0 && d < z.width; ++d) {
