@@ -11,12 +11,12 @@
 #include "core/base/error.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_backward {
 
 TEST_CASE("backward: what does not lead to the loss has zeros, inputs have nothing") {
   Config c;
   c.d_model = 8;
-  Model model(c, {2, 5, 4});
+  TrainingModel model(c, {2, 5, 4});
   for (const auto* make : {"reference", "cpu"}) {
     const auto backend = make_backend(make, 2);
     model.run(*backend);
@@ -51,7 +51,7 @@ TEST_CASE(
   Config c;
   c.d_model = 8;
   const auto backend = make_cpu_backend(1);
-  Model model(c, {2, 5, 4});
+  TrainingModel model(c, {2, 5, 4});
   model.run(*backend);
   model.run_backward(*backend);
   const auto all = model.backward.parameters();
@@ -83,7 +83,7 @@ TEST_CASE("backward: where only parameters are kept, they are the same in less m
       if (++number % 3 != 0 && c.residual) return;
       c.d_model = 6;
       c.layers = 3;
-      Model model(c, sized(c, 2, 5, 4), drops(c));
+      TrainingModel model(c, sized(c, 2, 5, 4), drops(c));
       model.run(*backend);
       model.run_backward(*backend);
       Backward less(model.program, KeptGradients::kParameters);
@@ -109,7 +109,7 @@ TEST_CASE("backward: shards that count with the whole batch add up to it") {
   Config c;
   c.d_model = 8;
   const auto backend = make_cpu_backend(1);
-  Model whole(c, {4, 5, 6});
+  TrainingModel whole(c, {4, 5, 6});
   whole.run(*backend);
   whole.run_backward(*backend);
   const std::int64_t counted = counted_targets(*whole.program, whole.memory);
@@ -117,7 +117,7 @@ TEST_CASE("backward: shards that count with the whole batch add up to it") {
   std::vector<double> sum(whole.backward.parameters().size(), 0.0);
   double loss = 0;
   for (std::size_t shard = 0; shard < 2; ++shard) {
-    Model part(c, {2, 5, 6});
+    TrainingModel part(c, {2, 5, 6});
     for (const TensorId id : {part.program->token_ids, part.program->targets}) {
       const auto from = whole.cells(id).subspan(shard * 10, 10);
       std::copy(from.begin(), from.end(), part.cells(id).begin());
@@ -142,7 +142,7 @@ TEST_CASE("backward: shards that count with the whole batch add up to it") {
 TEST_CASE("backward: with no target counted, everything is zero") {
   Config c;
   c.d_model = 8;
-  Model model(c, {1, 5, 4});
+  TrainingModel model(c, {1, 5, 4});
   const auto targets = model.cells(model.program->targets);
   std::fill(targets.begin(), targets.end(), -1.0f);
   for (const auto* make : {"reference", "cpu"}) {
@@ -169,7 +169,7 @@ TEST_CASE("backward: a backward pass from any tensors, each used as often as it 
     const auto backend = make_backend(make, 1);
     CAPTURE(make);
     Backward pass(program, seeds);
-    Model model(c, {1, 4, 5});  // lends its memory: the same tensors come first
+    TrainingModel model(c, {1, 4, 5});  // lends its memory: the same tensors come first
     model.run(*backend);
     const std::vector<float*> memory(
         model.memory.begin(),
@@ -268,4 +268,4 @@ TEST_CASE("backward: an operation that reads one tensor twice") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_backward

@@ -19,7 +19,7 @@
 #include "core/run/targets.h"
 #include "core/view/pane_layout.h"
 
-namespace headlight {
+namespace headlight::test_gradient_trace {
 namespace {
 
 RunResult run(const Document& document, bool gradients = true) {
@@ -385,4 +385,4 @@ TEST_CASE("gradient trace: the code of a step back asks PyTorch") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gradient_trace

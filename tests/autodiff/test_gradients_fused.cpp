@@ -8,13 +8,13 @@
 #include "tests/support/allocations.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_gradients_fused {
 namespace {
 
 /// The largest difference between a fused run and backward pass and the operations one by one, on
 /// Eigen.
 double fused_error(const Config& config, const RunShape& shape) {
-  Model plain(config, shape), fused(config, shape);
+  TrainingModel plain(config, shape), fused(config, shape);
   const auto cpu = make_cpu_backend(1);
   plain.run(*cpu);
   plain.run_backward(*cpu);
@@ -163,8 +163,8 @@ TEST_CASE("fused: turned queries and keys, and heads that share keys and values"
 TEST_CASE("fused: rows of a batch may have masks of their own") {
   const Config c = small(MaskKind::kCausal);
   const RunShape shape = {3, 37, 5};
-  Model plain(c, shape), fused(c, shape);
-  for (Model* model : {&plain, &fused}) {
+  TrainingModel plain(c, shape), fused(c, shape);
+  for (TrainingModel* model : {&plain, &fused}) {
     const auto mask = model->cells(model->program->mask);
     for (std::size_t row = 0; row < 3 * 37; ++row) {  // the last tokens of each are padding
       for (std::size_t key = 36 - 12 * (row / 37); key < 37; ++key)
@@ -178,7 +178,7 @@ TEST_CASE("fused: rows of a batch may have masks of their own") {
 }
 
 TEST_CASE("fused: what lies between has neither memory nor a gradient") {
-  Model model(small(MaskKind::kCausal), {1, 5, 4});
+  TrainingModel model(small(MaskKind::kCausal), {1, 5, 4});
   const auto fusion = std::make_shared<const Fusion>(*model.program);
   model.run(*make_fusing_backend(fusion));
   Backward pass(model.program, KeptGradients::kParameters, fusion);
@@ -226,4 +226,4 @@ TEST_CASE("trainer: holds at most twice what it needs") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gradients_fused

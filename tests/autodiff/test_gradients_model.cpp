@@ -13,11 +13,11 @@
 #include "tests/support/allocations.h"
 #include "tests/support/reference_checks.h"
 
-namespace headlight {
+namespace headlight::test_gradients_model {
 namespace {
 
 // dL/d(cell) by differences of the forward run, to the fourth order in the step.
-double difference(Model& model, Backend& backend, float& cell, float step) {
+double difference(TrainingModel& model, Backend& backend, float& cell, float step) {
   const float before = cell;
   const auto at = [&](float steps) {
     cell = before + steps * step;
@@ -40,7 +40,7 @@ TEST_CASE("model gradients: every configuration against central differences") {
     c.d_model = 6;
     c.d_hidden = 7;
     c.bias |= c.activation == Activation::kRelu;  // see below
-    Model model(c, sized(c, 2, 5, 4), drops(c));
+    TrainingModel model(c, sized(c, 2, 5, 4), drops(c));
     for (const std::string_view w : {word(c.activation), word(c.mask.kind), word(c.positions),
                                      word(c.block), word(c.form), word(c.norm), word(c.rotary)}) {
       seen.insert(std::string(w));
@@ -102,7 +102,7 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
     // Averages of averages are alike, and their scores' gradients nearly cancel.
     c.residual |= c.block == BlockKind::kAttention;
     const RunShape shape = sized(c, 3, 13, 19);
-    Model got(c, shape, drops(c)), expected(c, shape, drops(c));
+    TrainingModel got(c, shape, drops(c)), expected(c, shape, drops(c));
     got.run(*cpu);
     expected.run(*reference);
     const double loss = mean_loss(*expected.program, expected.memory);
@@ -170,14 +170,14 @@ std::vector<Config> shared_configs() {
 TEST_CASE(
     "model gradients: the same bits from any number of threads, and from a second backward pass") {
   for (const Config& c : shared_configs()) {
-    Model first(c, {2, 131, 50});
+    TrainingModel first(c, {2, 131, 50});
     const auto one = make_cpu_backend(1);
     first.run(*one);
     first.run_backward(*one);
     for (const int threads : {1, 2, 3, 8}) {
       CAPTURE(threads);
       const auto backend = make_cpu_backend(threads);
-      Model other(c, {2, 131, 50});
+      TrainingModel other(c, {2, 131, 50});
       other.run(*backend);
       for (int repeat = 0; repeat < 2; ++repeat) {
         other.run_backward(*backend);
@@ -201,7 +201,7 @@ TEST_CASE("model gradients: a second backward pass allocates nothing") {
   for (const Config& c : shared_configs()) {
     for (const int threads : {0, 1, 2}) {
       const auto backend = threads == 0 ? make_reference_backend() : make_cpu_backend(threads);
-      Model model(c, {1, threads == 0 ? 3 : 131, 50});
+      TrainingModel model(c, {1, threads == 0 ? 3 : 131, 50});
       model.run(*backend);
       model.run_backward(*backend);
       const long before = allocation_count();
@@ -213,4 +213,4 @@ TEST_CASE("model gradients: a second backward pass allocates nothing") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gradients_model

@@ -13,7 +13,7 @@
 #include "core/autodiff/backward.h"
 #include "tests/support/gradient_checks.h"
 
-namespace headlight {
+namespace headlight::test_gradients_ops {
 namespace {
 
 constexpr Sizes kSmall[] = {
@@ -147,4 +147,4 @@ TEST_CASE("gradients: far out, activations and losses stay finite") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gradients_ops

@@ -7,7 +7,7 @@
 #include "core/graph/fusion.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_gradients_sparse {
 namespace {
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
@@ -26,7 +26,7 @@ struct Fused {
     pass.seed_loss(model.memory, counted_targets(*model.program, model.memory));
     pass.run(*backend, model.memory);
   }
-  Model model;
+  TrainingModel model;
   std::shared_ptr<const Fusion> fusion;
   std::unique_ptr<Backend> backend;
   Backward pass;
@@ -134,4 +134,4 @@ TEST_CASE("sparse: a forbidden block of the pattern is not even written") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gradients_sparse

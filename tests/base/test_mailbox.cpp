@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "tests/support/gate.h"
 
-namespace headlight {
+namespace headlight::test_mailbox {
 
 using test::Gate;
 
@@ -239,4 +239,4 @@ TEST_CASE("mailbox: it rests between requests that are in no hurry") {
   CHECK(now() - began >= kRest);  // at least before the last one
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_mailbox

@@ -8,7 +8,7 @@
 
 #include "core/base/random.h"
 
-namespace headlight {
+namespace headlight::test_random {
 
 TEST_CASE("random: scatter is SplitMix64's finaliser") {
   // The first outputs of the published generator for the seeds 0 and 1234567.
@@ -63,4 +63,4 @@ TEST_CASE("random: streams of different keys differ") {
   CHECK(equal < 20);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_random

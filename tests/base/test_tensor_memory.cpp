@@ -7,6 +7,8 @@
 
 #include "core/base/tensor.h"
 
+namespace headlight::test_tensor_memory {
+
 using namespace headlight;
 
 TEST_CASE("tensor memory: aligned, whole, and given back, whatever its size") {
@@ -32,3 +34,5 @@ TEST_CASE("tensor memory: large tensors do not all begin at the same place of a 
   }
   CHECK(places.size() == tensors.size());
 }
+
+}  // namespace headlight::test_tensor_memory

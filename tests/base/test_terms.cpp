@@ -8,7 +8,7 @@
 
 #include "core/base/texts.h"
 
-namespace headlight {
+namespace headlight::test_terms {
 namespace {
 
 struct Replaced {
@@ -120,4 +120,4 @@ TEST_CASE("texts: the field's terms are said, in both languages") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_terms

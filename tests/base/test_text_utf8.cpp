@@ -8,14 +8,10 @@
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 
+namespace headlight::test_text_utf8 {
+
 using headlight::clean_utf8;
-using headlight::CleanText;
-using headlight::describe_character;
-using headlight::printable;
-using headlight::to_code_points;
 using headlight::to_utf8;
-using headlight::visible_label;
-using headlight::visual_order;
 
 namespace {
 
@@ -204,3 +200,5 @@ TEST_CASE("visual_order gives valid text for random code points") {
     REQUIRE(clean_utf8(visual_order(text)).replaced == 0);
   }
 }
+
+}  // namespace headlight::test_text_utf8

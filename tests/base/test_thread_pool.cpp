@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace headlight {
+namespace headlight::test_thread_pool {
 
 TEST_CASE("thread pool: every piece is done once, whatever the number of threads") {
   for (const int threads : {0, 1, 2, 5}) {
@@ -94,4 +94,4 @@ TEST_CASE("thread pool: denormals are flushed in pieces, and as before elsewhere
 }
 #endif
 
-}  // namespace headlight
+}  // namespace headlight::test_thread_pool

@@ -10,7 +10,7 @@
 
 #include "tests/support/op_cases.h"
 
-namespace headlight {
+namespace headlight::test_cell_again {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -133,4 +133,4 @@ TEST_CASE("cell again: a product brings a row and a column, and what takes too m
   CHECK_FALSE(cell_again(large, 1, corner).known);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_cell_again

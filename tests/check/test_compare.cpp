@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_compare {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -191,4 +191,4 @@ TEST_CASE("compare: of runs that keep little, one layer is there at a time") {
     CHECK(all.calls[i].cells.error == comparison.calls[i].cells.error);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_compare

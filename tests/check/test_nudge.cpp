@@ -16,7 +16,7 @@
 #include "core/model/sandbox.h"
 #include "core/run/run_trace.h"
 
-namespace headlight {
+namespace headlight::test_nudge {
 namespace {
 
 /// A run of a training program, and the backward pass after it.
@@ -269,4 +269,4 @@ TEST_CASE("nudge: what cannot be nudged is refused, and says what to choose") {
                   UsageError);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_nudge

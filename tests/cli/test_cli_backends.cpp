@@ -7,6 +7,8 @@
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_backends {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -216,3 +218,5 @@ TEST_CASE("train: other backends are refused, and no OpenGL 4.3 is said") {
   check_refused(run(joined({"train", "--backend", "gl"}, kCopy), kOldGl), 1,
                 {"--backend gl", "OpenGL 4.3", "4.2", "--backend cpu"});
 }
+
+}  // namespace headlight::test_cli_backends

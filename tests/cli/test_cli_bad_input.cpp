@@ -4,6 +4,8 @@
 
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_bad_input {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -338,3 +340,5 @@ TEST_CASE("the window without a display says what to do instead") {
   CHECK(result.seconds < 5);
   check_refused(run({}, {{"DISPLAY", ":12345"}, {"WAYLAND_DISPLAY", {}}}), 1, {"no display"});
 }
+
+}  // namespace headlight::test_cli_bad_input

@@ -4,7 +4,7 @@
 #include "tests/cli/child.h"
 #include "tests/cli/shell.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_convert {
 
 TEST_CASE("convert: a bundled model as the type that fits, and back") {
   const Folder folder;
@@ -81,4 +81,4 @@ TEST_CASE("convert: a disk that is full leaves the folder as it was") {
   CHECK(files == 1);  // no temporary one beside it
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_convert

@@ -3,7 +3,7 @@
 
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_cost {
 namespace {
 
 using Json = nlohmann::json;
@@ -86,4 +86,4 @@ TEST_CASE("presets: listed with their figures, opened small, refused where they 
 }
 
 }  // namespace
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_cost

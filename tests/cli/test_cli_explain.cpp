@@ -5,6 +5,8 @@
 #include "tests/cli/child.h"
 #include "tests/support/sanitized.h"
 
+namespace headlight::test_cli_explain {
+
 using namespace headlight;
 using namespace headlight::test;
 using Json = nlohmann::json;
@@ -168,3 +170,5 @@ TEST_CASE("explain: the loss and what is right, which --gradients lists, and sin
   CHECK(explain(classes, "loss", {"--at", ""}).out.rfind("loss = ", 0) == 0);
   check_refused(explain(classes, "loss", {"--at", "1"}), 2, {"single number", "got 1"});
 }
+
+}  // namespace headlight::test_cli_explain

@@ -10,7 +10,7 @@
 #include "tests/cli/child.h"
 #include "tests/model/worded_folder.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_folders {
 namespace {
 
 // A folder of this type, by its name in tests/reference/folders.
@@ -337,4 +337,4 @@ TEST_CASE("folders: what a model cannot do is said with what it does") {
                 2, {"hidden tokens"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_folders

@@ -4,6 +4,8 @@
 
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_gl_bench {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -71,3 +73,5 @@ TEST_CASE("bench switch: says what choosing the graphics card takes, the first t
   CHECK(contains(said.out, "asked 1000"));
   check_refused(run(with({"--heads", "2"}), kOldGl), 1, {"OpenGL 4.3", "4.2"});
 }
+
+}  // namespace headlight::test_cli_gl_bench

@@ -4,6 +4,8 @@
 #include "tests/cli/child.h"
 #include "tests/support/sanitized.h"
 
+namespace headlight::test_cli_gl_tune {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -52,3 +54,5 @@ TEST_CASE("tune: what cannot be is refused") {
   const Environment nowhere = {{"XDG_CACHE_HOME", std::nullopt}, {"HOME", std::nullopt}};
   check_refused(run({"tune"}, nowhere), 1, {"XDG_CACHE_HOME"});
 }
+
+}  // namespace headlight::test_cli_gl_tune

@@ -6,7 +6,7 @@
 #include "tests/cli/shell.h"
 #include "tests/support/sanitized.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_limits {
 namespace {
 
 const Args kTiny = {"train", "--task", "copy", "--layers", "1", "--heads", "1", "--d-model", "8"};
@@ -253,4 +253,4 @@ TEST_CASE("a number that JSON cannot hold is called that") {
                 {"1e999", "too large"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_limits

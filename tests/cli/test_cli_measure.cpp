@@ -8,7 +8,7 @@
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_measure {
 namespace {
 
 nlohmann::json json_of(const Args& args) { return nlohmann::json::parse(run_well(args).out); }
@@ -351,4 +351,4 @@ TEST_CASE("train --validation: of a text it is measured on windows that lie side
                 1, {"short.txt"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_measure

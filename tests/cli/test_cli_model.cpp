@@ -10,7 +10,7 @@
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_model {
 namespace {
 
 nlohmann::json json_of(const Args& args) { return nlohmann::json::parse(run_well(args).out); }
@@ -264,4 +264,4 @@ TEST_CASE("generate: the same seed, the same text; over the context it says so o
   check_refused(run({"generate", "--model", "induction", "--tokens", "1"}), 2, {"no token"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_model

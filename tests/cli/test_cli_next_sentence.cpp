@@ -4,7 +4,7 @@
 
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_next_sentence {
 namespace {
 
 std::string stories() {
@@ -211,4 +211,4 @@ TEST_CASE("train --next-sentence, --segments: what cannot be, each with what to 
   CHECK(list.find("segment_sum") != std::string::npos);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_next_sentence

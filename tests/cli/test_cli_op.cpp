@@ -11,6 +11,8 @@
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_op {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -305,3 +307,5 @@ TEST_CASE("op: log-softmax of long rows is made in pieces") {
   }
   CHECK(error_of(got.cells, expected) <= 1e-12);
 }
+
+}  // namespace headlight::test_cli_op

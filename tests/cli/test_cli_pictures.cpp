@@ -8,6 +8,8 @@
 #include "tests/cli/child.h"
 #include "tests/support/read_png.h"
 
+namespace headlight::test_cli_pictures {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -190,3 +192,5 @@ TEST_CASE("pictures: what cannot be drawn or saved is said") {
   check_refused(run({"walk", "--sentence", " ", "--out", folder / "walk"}), 2, {"only spaces"});
   CHECK_FALSE(std::filesystem::exists(out));
 }
+
+}  // namespace headlight::test_cli_pictures

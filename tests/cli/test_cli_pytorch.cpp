@@ -14,6 +14,8 @@
 #include "tests/cli/child.h"
 #include "tests/model/worded_folder.h"
 
+namespace headlight::test_cli_pytorch {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -130,3 +132,5 @@ TEST_CASE("PyTorch: what a model or a run has that is not there is named") {
   settings.storage = NumberFormat::kBfloat16;
   CHECK(pytorch_lacks(settings) == "--storage");
 }
+
+}  // namespace headlight::test_cli_pytorch

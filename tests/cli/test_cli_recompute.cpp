@@ -5,6 +5,8 @@
 
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_recompute {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -285,3 +287,5 @@ TEST_CASE("recompute: wide, single, basic and additive attention") {
   additive.scaled = true;
   check_model(additive, {"--scores", "additive", "--attention-scale", "on"}, 35);
 }
+
+}  // namespace headlight::test_cli_recompute

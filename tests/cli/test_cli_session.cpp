@@ -2,6 +2,8 @@
 #include "core/document/session_file.h"
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_session {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -101,3 +103,5 @@ TEST_CASE("session: unpaired surrogates and unknown keys are read past") {
   CHECK(open(session_with(R"("sentence": "a \u0000 \u202e b")")).status == 0);
   CHECK(open(session_with(R"("sentence": "a \ud800")")).status == 1);
 }
+
+}  // namespace headlight::test_cli_session

@@ -3,7 +3,7 @@
 
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_tokenize {
 namespace {
 
 nlohmann::json tokens_of(const Args& args) {
@@ -67,4 +67,4 @@ TEST_CASE("tokenize: what makes no sense is refused") {
   check_refused(run({"tokenize", "--model", bert, "--text", "a"}), 1, {"vocab.txt", "UTF-8"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_tokenize

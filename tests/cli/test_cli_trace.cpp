@@ -9,6 +9,8 @@
 
 #include "tests/cli/child.h"
 
+namespace headlight::test_cli_trace {
+
 using namespace headlight;
 using namespace headlight::test;
 using Json = nlohmann::json;
@@ -322,3 +324,5 @@ TEST_CASE("trace: the sentence comes from a file as well, and a session lends it
   CHECK(contains(run_well({"trace", "--list", "--session", session, "--heads", "8"}).out,
                  "(8, 5, 5)"));
 }
+
+}  // namespace headlight::test_cli_trace

@@ -9,7 +9,7 @@
 #include "core/train/run_settings.h"
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_train {
 namespace {
 
 using Json = nlohmann::json;
@@ -532,4 +532,4 @@ TEST_CASE("train: what it cannot do it says") {
   check_refused(run({"train", "--resume", folder / "nowhere"}), 1, {"nowhere"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_train

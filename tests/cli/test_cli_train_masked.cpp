@@ -3,7 +3,7 @@
 
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_train_masked {
 namespace {
 
 std::string text_of_words() {
@@ -80,4 +80,4 @@ TEST_CASE("train --mask-tokens: a model of pieces fills [MASK], goes on, and is 
   run_well({"train", "--text", text, "--from", kept, "--mask-tokens", "20%", "--steps", "2"});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_train_masked

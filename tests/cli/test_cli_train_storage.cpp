@@ -3,7 +3,7 @@
 
 #include "tests/cli/child.h"
 
-namespace headlight::test {
+namespace headlight::test::test_cli_train_storage {
 namespace {
 
 Args small(const char* storage, Args more) {
@@ -85,4 +85,4 @@ TEST_CASE("cost --storage: a step needs less, and both kinds are told") {
 }
 
 }  // namespace
-}  // namespace headlight::test
+}  // namespace headlight::test::test_cli_train_storage

@@ -15,6 +15,8 @@
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
+namespace headlight::test_readme {
+
 using namespace headlight;
 using namespace headlight::test;
 namespace fs = std::filesystem;
@@ -426,3 +428,5 @@ TEST_CASE("README: short, leads to every page, and is the same in Chinese") {
   for (std::size_t i = 0; i < english.blocks.size(); ++i)
     CHECK(english.blocks[i].lines == chinese.blocks[i].lines);
 }
+
+}  // namespace headlight::test_readme

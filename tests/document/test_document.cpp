@@ -6,7 +6,7 @@
 #include "core/document/session_file.h"
 #include "core/graph/masks/number_file.h"
 
-namespace headlight {
+namespace headlight::test_document {
 namespace {
 
 Document rich_document() {
@@ -283,4 +283,4 @@ TEST_CASE("session: a model that cannot be run is kept, with a note") {
   CHECK(note.find("width 10 does not divide into 3 heads") != std::string::npos);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_document

@@ -20,7 +20,7 @@
 #include "core/run/runner.h"
 #include "tests/support/op_cases.h"
 
-namespace headlight {
+namespace headlight::test_explain {
 namespace {
 
 // ---- panes ----
@@ -516,4 +516,4 @@ TEST_CASE("explain: a cell that does not exist is refused with its shape") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_explain

@@ -11,7 +11,7 @@
 #include "core/base/texts.h"
 #include "tests/support/op_cases.h"
 
-namespace headlight {
+namespace headlight::test_explain_gradient {
 namespace {
 
 /// A case with dL/d(out) drawn, and what backward() makes of it.
@@ -379,4 +379,4 @@ TEST_CASE("explain gradient: masked keys, empty rows and padding say that they a
   CHECK(embed.explain(1, 8 * 7).terms.size() == 1);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_explain_gradient

@@ -18,7 +18,7 @@
 #include "core/explain/origin.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_explain_text {
 namespace {
 
 std::shared_ptr<const Trace> run(const Document& document) {
@@ -282,4 +282,4 @@ TEST_CASE("explain origin: NaN is followed to the weight where it came in") {
   CHECK(explanation_as_latex(*trace, e).find("\\mathrm{NaN}") != std::string::npos);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_explain_text

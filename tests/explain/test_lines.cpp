@@ -15,7 +15,7 @@
 #include "core/run/run_trace.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_lines {
 namespace {
 
 // With gradients.
@@ -237,4 +237,4 @@ TEST_CASE("lines: a formula has a bias where its number has one") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lines

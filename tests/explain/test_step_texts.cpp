@@ -16,7 +16,7 @@
 #include "core/run/runner.h"
 #include "test_paths.h"
 
-namespace headlight {
+namespace headlight::test_step_texts {
 namespace {
 
 // Each line once: most steps of two models are said to be the same.
@@ -285,4 +285,4 @@ TEST_CASE("step texts: where several weights are the largest none is said to be 
   CHECK(said({"a", "b", "c"}).find("looks most at") != std::string::npos);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_step_texts

@@ -13,7 +13,7 @@
 #include "core/run/run_trace.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_symbols {
 namespace {
 
 // With gradients.
@@ -136,4 +136,4 @@ TEST_CASE("symbols: factors of a length are named once each") {
   CHECK(sizes("key", 7) == Sizes{{SizeKind::kOther, "(M + T)", 7}});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_symbols

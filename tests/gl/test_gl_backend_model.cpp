@@ -23,15 +23,15 @@ using test::shared_backend;
 
 constexpr double kRelative = 1e-5;
 
-std::string name_of(const Model& model, TensorId id) {
+std::string name_of(const TrainingModel& model, TensorId id) {
   return model.program->tensors[static_cast<std::size_t>(id)].name;
 }
 
-double relative_error(Model& got, Model& expected, TensorId id) {
+double relative_error(TrainingModel& got, TrainingModel& expected, TensorId id) {
   return std::sqrt(normalised_error(got.cells(id), expected.cells(id)));
 }
 
-double worst_error(Model& got, Model& expected) {
+double worst_error(TrainingModel& got, TrainingModel& expected) {
   double worst = 0;
   for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
     worst = std::max(worst, relative_error(got, expected, static_cast<TensorId>(id)));
@@ -40,7 +40,7 @@ double worst_error(Model& got, Model& expected) {
 }
 
 // Every tensor of the two runs.
-double check_traces(Model& got, Model& expected, double limit = kRelative) {
+double check_traces(TrainingModel& got, TrainingModel& expected, double limit = kRelative) {
   double worst = 0;
   for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
     const auto tensor = static_cast<TensorId>(id);
@@ -52,7 +52,7 @@ double check_traces(Model& got, Model& expected, double limit = kRelative) {
   return worst;
 }
 
-double check_gradients(const Model& got, const Model& expected) {
+double check_gradients(const TrainingModel& got, const TrainingModel& expected) {
   double worst = 0;
   for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
     if (got.program->tensors[id].kind == TensorKind::kInput) continue;
@@ -79,7 +79,7 @@ TEST_CASE("gl backend: whole models of every configuration, forward and backward
     c.d_hidden = 35;
     c.residual |= c.block == BlockKind::kAttention;
     const RunShape shape = sized(c, 3, 13, 19);
-    Model got(c, shape, drops(c)), expected(c, shape, drops(c)), fast(c, shape, drops(c));
+    TrainingModel got(c, shape, drops(c)), expected(c, shape, drops(c)), fast(c, shape, drops(c));
     got.run(shared_backend());
     expected.run(reference());
     fast.run(*cpu);
@@ -107,7 +107,7 @@ TEST_CASE(
     "gl backend: a run and a backward pass on the device alone, and a second one makes no buffer") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
+  TrainingModel got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
   got.run(gl);
   got.run_backward(gl);
   expected.run(reference());
@@ -138,7 +138,7 @@ TEST_CASE("gl backend: gradients that take turns in memory, and those that add u
   GlBackend& gl = shared_backend();
   Config c = uneven_config();
   c.d_hidden = 90;
-  Model model(c, {2, 13, 60});
+  TrainingModel model(c, {2, 13, 60});
   model.run(reference());
   model.run_backward(reference());
   Backward lean(model.program, KeptGradients::kParameters);
@@ -162,7 +162,7 @@ TEST_CASE("gl backend: gradients that take turns in memory, and those that add u
 TEST_CASE("gl backend: what is left on the device comes when it is fetched") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model got(uneven_config(), {1, 7, 19}), expected(uneven_config(), {1, 7, 19});
+  TrainingModel got(uneven_config(), {1, 7, 19}), expected(uneven_config(), {1, 7, 19});
   expected.run(reference());
   expected.run_backward(reference());
   gl.set_fetching(false);
@@ -186,7 +186,7 @@ TEST_CASE("gl backend: a run that goes on in pieces is the whole one, bit for bi
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
   REQUIRE(gl.goes_on());
-  Model whole(uneven_config(), {1, 7, 19}), pieces(uneven_config(), {1, 7, 19});
+  TrainingModel whole(uneven_config(), {1, 7, 19}), pieces(uneven_config(), {1, 7, 19});
   whole.run(gl);
   const Program& program = *pieces.program;
   const std::span<const OpCall> calls = program.calls;
@@ -229,7 +229,7 @@ TEST_CASE("gl backend: calls that the device cannot take run on the processor") 
   options.limits = GlDevice::ask(real_gl()).limits;
   options.limits->block_bytes = 4 * 2 * 13 * 22;  // the residual stream fits, the hidden layer not
   GlBackend gl(options);
-  Model got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
+  TrainingModel got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
   const auto call_of = [&](std::string_view name) {
     return got.program
         ->calls[static_cast<std::size_t>(got.program->producer(got.program->require(name)))];
@@ -255,7 +255,7 @@ TEST_CASE("gl backend: calls that the device cannot take run on the processor") 
 TEST_CASE("gl backend: kernels are timed by the device when asked") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model model(uneven_config(), {1, 5, 19});
+  TrainingModel model(uneven_config(), {1, 5, 19});
   gl.queue().set_timing(true);
   const std::int64_t before = gl.queue().dispatches();
   model.run(gl);

@@ -60,7 +60,8 @@ double worst_gradient(const Backward& got, const Backward& expected) {
 }
 
 // Of a run and a backward pass of a whole model whose attention is one kernel each.
-double fused_error(Model& model, std::shared_ptr<const Fusion> fusion, const Backward& expected) {
+double fused_error(TrainingModel& model, std::shared_ptr<const Fusion> fusion,
+                   const Backward& expected) {
   GlStorage storage(shared_backend().calls(), 16);
   storage.fusion = fusion;
   shared_backend().use(&storage);
@@ -214,7 +215,7 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
     c.d_model = 22;
     c.d_hidden = 35;
     const RunShape shape = sized(c, 2, 7, 19);
-    Model got(c, shape, drops(c)), steps(c, shape, drops(c)), expected(c, shape, drops(c));
+    TrainingModel got(c, shape, drops(c)), steps(c, shape, drops(c)), expected(c, shape, drops(c));
     const auto fusion = shared_backend().fusion_for(*got.program);
     // Not with additive scores, nor where a distance adds to the scores, as it never does between
     // two rows.

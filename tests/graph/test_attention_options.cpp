@@ -15,7 +15,7 @@
 #include "core/graph/program_memory.h"
 #include "core/graph/reach.h"
 
-namespace headlight {
+namespace headlight::test_attention_options {
 namespace {
 
 constexpr JsonFileWords kFileWords{"session.wrong_value", "session.not_json", "session.too_deep"};
@@ -299,4 +299,4 @@ TEST_CASE("local layers: a token hears of far ones only by layers that look furt
   CHECK(path_length(c, 20, 10, 0) == 1);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_attention_options

@@ -9,7 +9,7 @@
 #include "core/graph/cell_set.h"
 #include "core/graph/config.h"
 
-namespace headlight {
+namespace headlight::test_cell_set {
 namespace {
 
 using Pairs = std::set<std::pair<int, int>>;
@@ -109,4 +109,4 @@ TEST_CASE("mask: what each kind forbids as stretches is what it forbids cell by 
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_cell_set

@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/graph/config.h"
 
-namespace headlight {
+namespace headlight::test_config {
 namespace {
 
 // The message, or "" when the config is accepted.
@@ -344,4 +344,4 @@ TEST_CASE("config: details of one kind of mask do not leak into another") {
   check_mask(mask, [](int i, int j) { return i != 5 || j != 2; });
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_config

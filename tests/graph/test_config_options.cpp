@@ -9,7 +9,7 @@
 #include "core/graph/program.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_config_options {
 namespace {
 
 constexpr JsonFileWords kFileWords = {"session.wrong_value", "session.not_json",
@@ -225,4 +225,4 @@ TEST_CASE("options: an encoder of its own depth, with a table of its own") {
   CHECK_THROWS_AS(validate(c), UsageError);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_config_options

@@ -6,7 +6,7 @@
 #include "core/graph/options/fitting.h"
 #include "tests/graph/drawn_recipes.h"
 
-namespace headlight {
+namespace headlight::test_fitting {
 namespace {
 
 void to_classes(Config& c) {
@@ -74,4 +74,4 @@ TEST_CASE("fitting: whatever the recipe, it can be run behind each of the change
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_fitting

@@ -5,7 +5,7 @@
 
 #include "core/graph/fusion.h"
 
-namespace headlight {
+namespace headlight::test_fusion {
 namespace {
 
 Config two_heads() {
@@ -124,4 +124,4 @@ TEST_CASE("fusion: a slope takes its input's place where a product made it and n
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_fusion

@@ -6,7 +6,7 @@
 #include "core/graph/mask_blocks.h"
 #include "core/graph/program_memory.h"
 
-namespace headlight {
+namespace headlight::test_mask_blocks {
 namespace {
 
 MaskSpec mask_of(MaskKind kind) {
@@ -82,4 +82,4 @@ TEST_CASE("mask blocks: known counts") {
   CHECK(blocks.queries_of(2, 2).hull == Stretch{0, 20});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_mask_blocks

@@ -13,7 +13,7 @@
 #include "core/graph/program_memory.h"
 #include "tests/support/sanitized.h"
 
-namespace headlight {
+namespace headlight::test_program {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -841,4 +841,4 @@ TEST_CASE("program: the memory of absurd sizes is a number, not an overflow") {
   CHECK(bytes < 1e25);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_program

@@ -6,7 +6,7 @@
 #include "core/graph/program_cost.h"
 #include "core/graph/program_memory.h"
 
-namespace headlight {
+namespace headlight::test_program_cost {
 namespace {
 
 Config small_model(int layers = 2) {
@@ -187,4 +187,4 @@ TEST_CASE("cost: predicted time is the sum of the calls', and of their work") {
 }
 
 }  // namespace
-}  // namespace headlight
+}  // namespace headlight::test_program_cost

@@ -19,9 +19,8 @@
 #include "core/io/atomic_file.h"
 #include "core/io/atomic_folder.h"
 
-using headlight::Error;
-using headlight::read_file;
-using headlight::write_file_atomic;
+namespace headlight::test_io_atomic_file {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -302,3 +301,5 @@ TEST_CASE("atomic save: saves of several threads beside each other all succeed")
   CHECK(failed == 0);
   CHECK(folder.count() == 4);
 }
+
+}  // namespace headlight::test_io_atomic_file

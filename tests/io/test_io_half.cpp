@@ -8,7 +8,7 @@
 #include "core/base/half.h"
 #include "core/io/safetensors.h"
 
-namespace headlight {
+namespace headlight::test_io_half {
 
 TEST_CASE("half: every half comes back to the bit") {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
@@ -101,4 +101,4 @@ TEST_CASE("half: a file of halves holds the rounded numbers") {
   CHECK_THROWS_AS(to_safetensors(beyond, {}, FloatStorage::kFloat16), Error);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_io_half

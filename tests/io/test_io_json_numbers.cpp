@@ -13,11 +13,7 @@
 #include "core/base/error.h"
 #include "core/io/json_numbers.h"
 
-using headlight::Error;
-using headlight::json_number;
-using headlight::NamedArray;
-using headlight::StringList;
-using headlight::to_trace_json;
+namespace headlight::test_io_json_numbers {
 
 TEST_CASE("json_number is short and exact") {
   CHECK(json_number(0.1f) == "0.1");
@@ -99,3 +95,5 @@ TEST_CASE("to_trace_json refuses clashing names") {
   const NamedArray wrong[] = {{"a", {1}, std::span<const float>()}};
   CHECK_THROWS_AS(to_trace_json(wrong, {}), Error);
 }
+
+}  // namespace headlight::test_io_json_numbers

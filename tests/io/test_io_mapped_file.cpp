@@ -17,7 +17,7 @@
 
 #include "core/io/mapped_file.h"
 
-namespace headlight {
+namespace headlight::test_io_mapped_file {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST_CASE("mapped file: bus errors elsewhere reach whoever was asked before") {
   ::sigaction(SIGBUS, &before, nullptr);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_io_mapped_file

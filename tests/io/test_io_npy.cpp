@@ -8,7 +8,7 @@
 #include "core/graph/masks/number_file.h"
 #include "core/io/npy.h"
 
-namespace headlight {
+namespace headlight::test_io_npy {
 namespace {
 
 std::string npy(const std::string& dict, const std::string& data, int version = 1) {
@@ -129,4 +129,4 @@ TEST_CASE("numbers: a text of rows, and of several matrices") {
   refused("1 zwei\n", "zwei");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_io_npy

@@ -8,10 +8,7 @@
 #include "core/base/error.h"
 #include "core/io/npz.h"
 
-using headlight::Error;
-using headlight::NamedArray;
-using headlight::StringList;
-using headlight::to_npz;
+namespace headlight::test_io_npz {
 
 namespace {
 
@@ -139,3 +136,5 @@ TEST_CASE("npz: more than 4 GiB is refused before memory is taken") {
     CHECK(std::string(e.what()).find("4 GiB") != std::string::npos);
   }
 }
+
+}  // namespace headlight::test_io_npz

@@ -8,10 +8,7 @@
 #include "core/io/png.h"
 #include "tests/support/read_png.h"
 
-using headlight::decode_png;
-using headlight::encode_png;
-using headlight::Error;
-using headlight::Picture;
+namespace headlight::test_io_png {
 
 TEST_CASE("png: round trip at several sizes") {
   std::mt19937 rng(6);
@@ -46,3 +43,5 @@ TEST_CASE("png: refusals") {
     CHECK_THROWS_AS(decode_png(bytes.substr(0, size)), Error);
   }
 }
+
+}  // namespace headlight::test_io_png

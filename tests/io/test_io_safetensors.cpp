@@ -11,13 +11,9 @@
 #include "core/base/error.h"
 #include "core/io/safetensors.h"
 
-using headlight::Error;
-using headlight::NamedArray;
-using headlight::parse_safetensors;
-using headlight::SafetensorsFile;
-using headlight::tensor_as_float;
+namespace headlight::test_io_safetensors {
+
 using headlight::tensor_as_int64;
-using headlight::to_safetensors;
 
 namespace {
 
@@ -239,3 +235,5 @@ TEST_CASE("safetensors: what cannot be written is refused") {
   const SafetensorsFile file = parse_safetensors(to_safetensors({}, {{"k", "\xFF"}}));
   CHECK(file.metadata.at("k") == "\uFFFD");
 }
+
+}  // namespace headlight::test_io_safetensors

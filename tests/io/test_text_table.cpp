@@ -18,7 +18,7 @@
 #include "core/train/model_recipe.h"
 #include "test_paths.h"
 
-namespace headlight {
+namespace headlight::test_text_table {
 namespace {
 
 const std::string kRoot = std::string(HEADLIGHT_TEST_DIR) + "../";
@@ -263,4 +263,4 @@ TEST_CASE("messages: the same problem in either language") {
   CHECK(say(Language::kChinese, Message::of("as it is")) == "as it is");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_text_table

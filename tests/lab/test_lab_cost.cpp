@@ -3,7 +3,7 @@
 
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_cost {
 namespace {
 
 LabSettings step(const char* storage, const char* accumulate, const char* checkpointing) {
@@ -71,4 +71,4 @@ TEST_CASE("labs: cost measures any model, stops when asked, and shows what is th
   CHECK(shown >= 2);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_cost

@@ -5,7 +5,7 @@
 #include "core/lab/lab_training.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_depth {
 
 TEST_CASE("labs: streams and gradients by layer, and nothing of depth where there is one layer") {
   OneLab bench("depth");
@@ -73,4 +73,4 @@ TEST_CASE("labs: depth trains now what is kept, and stops when asked") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_depth

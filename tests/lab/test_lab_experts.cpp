@@ -4,7 +4,7 @@
 #include "core/lab/lab_training.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_experts {
 
 TEST_CASE("labs: experts divide a curve where they compete, and cannot where there is one") {
   OneLab bench("experts");
@@ -71,4 +71,4 @@ TEST_CASE("labs: experts learn now what is kept, and stop when asked") {
   bench.stops_after(300, bench.document(), {{"run", "live"}});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_experts

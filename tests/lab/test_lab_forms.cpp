@@ -6,7 +6,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_forms {
 namespace {
 
 LabResult forms_of(const std::string& sentence, const LabSettings& settings = {},
@@ -50,4 +50,4 @@ TEST_CASE("labs: forms: training now gives what was kept, and can be stopped in 
   CHECK(told == 60);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_forms

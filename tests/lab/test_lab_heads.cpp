@@ -8,7 +8,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_heads {
 namespace {
 
 Document sentence_of(const std::string& sentence) {
@@ -82,4 +82,4 @@ TEST_CASE("labs: heads: training now gives what was kept, and can be stopped in 
   CHECK(told == 77);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_heads

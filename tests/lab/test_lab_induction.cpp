@@ -7,7 +7,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_induction {
 namespace {
 
 LabResult forming_lab(const std::string& sentence, const LabSettings& settings = {},
@@ -67,4 +67,4 @@ TEST_CASE("labs: induction: training now gives what was kept, and can be stopped
   CHECK(told == 99);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_induction

@@ -7,7 +7,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_masks {
 namespace {
 
 LabResult mask_lab(const std::string& sentence, const LabSettings& settings = {},
@@ -65,4 +65,4 @@ TEST_CASE("labs: masks: training now gives what was kept, and can be stopped in 
   CHECK(told == 50);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_masks

@@ -9,7 +9,7 @@
 #include "tests/support/lab_bench.h"
 #include "tests/support/sanitized.h"
 
-namespace headlight {
+namespace headlight::test_lab_notices {
 namespace {
 
 // What no control, sentence or run of these takes away: it names the numbers of the run, whatever
@@ -156,4 +156,4 @@ TEST_CASE("labs: every sentence about a run is seen, and is gone where the run i
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_notices

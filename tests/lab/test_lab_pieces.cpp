@@ -6,7 +6,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_pieces {
 
 TEST_CASE("labs: pieces of words say what merges did to this sentence") {
   LabBench bench;
@@ -78,4 +78,4 @@ TEST_CASE("labs: what is learned is cut as it was after each merge") {
   CHECK(learned.distinct_words() == 1);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_pieces

@@ -4,7 +4,7 @@
 #include "core/lab/lab_training.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_pooling {
 namespace {
 
 LabSettings pooling(const char* sentences, const char* layers, const char* example = "1") {
@@ -79,4 +79,4 @@ TEST_CASE("labs: pooling learns now what is kept, and stops when asked") {
   bench.stops_after(700, bench.document(), live);  // in the middle of the second classifier
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_pooling

@@ -3,7 +3,7 @@
 
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_positions {
 
 TEST_CASE("labs: positions turn, and models of each kind are tested on longer rows") {
   LabBench bench;
@@ -46,4 +46,4 @@ TEST_CASE("labs: positions trains what it keeps") {
   check_first_points(bench, "positions", 3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_positions

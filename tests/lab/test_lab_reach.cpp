@@ -4,7 +4,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_reach {
 
 TEST_CASE("labs: reach counts the words that changed the last row") {
   LabBench bench;
@@ -50,4 +50,4 @@ TEST_CASE("labs: reach trains what it keeps") {
   check_first_points(bench, "reach", 3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_reach

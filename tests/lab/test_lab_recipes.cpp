@@ -13,7 +13,7 @@
 #include "tests/support/lab_bench.h"
 #include "tests/support/sanitized.h"
 
-namespace headlight {
+namespace headlight::test_lab_recipes {
 namespace {
 
 // Labs that read the document's own model, or change it for Steps.
@@ -116,4 +116,4 @@ TEST_CASE("lab recipes: what is left out of a recipe is said, and nothing else")
   CHECK_FALSE(has_note(bench.run("depth", random_document(tied)), "lab.note.recipe"));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_recipes

@@ -3,7 +3,7 @@
 
 #include "tests/support/lab_bench.h"
 
-namespace headlight {
+namespace headlight::test_lab_segments {
 
 TEST_CASE("labs: segments are read as well as their memory reaches back") {
   LabBench bench;
@@ -41,4 +41,4 @@ TEST_CASE("labs: segments trains what it keeps") {
   check_first_points(bench, "segments", 3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_segments

@@ -6,7 +6,7 @@
 #include "core/lab/labs/labs.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_lab_training {
 namespace {
 
 LabTraining short_training() {
@@ -67,4 +67,4 @@ TEST_CASE("labs: training stops in the middle") {
   CHECK(kept_curve(kept, "one", LabCurve::kStep).size() == 2);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_training

@@ -13,7 +13,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/sanitized.h"
 
-namespace headlight {
+namespace headlight::test_labs {
 namespace {
 
 struct Bench {
@@ -547,4 +547,4 @@ TEST_CASE("labs: a run that is cancelled stops") {
   CHECK(told == 3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_labs

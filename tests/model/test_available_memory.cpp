@@ -9,7 +9,7 @@
 #include "core/io/atomic_file.h"
 #include "core/model/available_memory.h"
 
-namespace headlight {
+namespace headlight::test_available_memory {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST_CASE("memory: files that say nonsense are no limit") {
   CHECK(machine.megabytes() == doctest::Approx(0.8 * 1024));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_available_memory

@@ -24,7 +24,7 @@
 #include "core/train/optim/optimizer.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -394,4 +394,4 @@ TEST_CASE("checkpoint: a model of another kind brings its own list of parameters
   CHECK(loaded.weights[0].data[2] == 3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_checkpoint

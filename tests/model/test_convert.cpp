@@ -4,7 +4,7 @@
 #include "core/text/pieces/piece_tokenizer.h"
 #include "tests/support/convert_models.h"
 
-namespace headlight {
+namespace headlight::test_convert {
 
 using namespace converting;
 
@@ -192,4 +192,4 @@ TEST_CASE("convert: a folder written as its own type has the same tensors") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_convert

@@ -5,7 +5,7 @@
 #include "core/text/pieces/piece_tokenizer.h"
 #include "tests/support/convert_models.h"
 
-namespace headlight {
+namespace headlight::test_convert_files {
 
 using namespace converting;
 using Json = nlohmann::ordered_json;
@@ -124,4 +124,4 @@ TEST_CASE("convert: the folder is new, empty, or one that the program wrote") {
   CHECK(has(error_of([] { (void)number_format("f8"); }), "f32, f16, bf16"));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_convert_files

@@ -22,7 +22,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/folder_checks.h"
 
-namespace headlight {
+namespace headlight::test_folders {
 namespace {
 
 namespace fs = std::filesystem;
@@ -667,4 +667,4 @@ TEST_CASE("folders: ids that are no rows of the table are refused with their pla
   check_ids(*model, std::vector<int>{0, 39});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_folders

@@ -9,7 +9,7 @@
 #include "core/base/random.h"
 #include "core/model/init.h"
 
-namespace headlight {
+namespace headlight::test_init {
 namespace {
 
 Config wide_config() {
@@ -152,4 +152,4 @@ TEST_CASE("init: by the seed, and each parameter from a stream of its own") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_init

@@ -17,7 +17,7 @@
 #include "core/train/predictor.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -463,4 +463,4 @@ TEST_CASE("generate: ends at [EOS], begins at [BOS]") {
   CHECK(from_nothing.ids() == std::vector<int>{0});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_model

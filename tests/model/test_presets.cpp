@@ -8,7 +8,7 @@
 #include "core/model/presets.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_presets {
 namespace {
 
 // Known counts: of GPT, GPT-2 and BERT those of the released weights, of Transformer-XL what the
@@ -134,4 +134,4 @@ TEST_CASE("sandbox: an encoder-decoder reads the sentence, and what stands behin
 }
 
 }  // namespace
-}  // namespace headlight
+}  // namespace headlight::test_presets

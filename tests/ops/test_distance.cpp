@@ -13,7 +13,7 @@
 #include "core/graph/program.h"
 #include "core/ops/positions/distance.h"
 
-namespace headlight {
+namespace headlight::test_distance {
 namespace {
 
 OpParams looking(bool causal, std::int64_t reach, std::int64_t offset = 0) {
@@ -236,4 +236,4 @@ TEST_CASE("distance: options out of range are refused with a sentence") {
   refused([](Config& c) { c.t5_reach = 0; });
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_distance

@@ -14,7 +14,7 @@
 #include "core/model/init.h"
 #include "core/ops/op.h"
 
-namespace headlight {
+namespace headlight::test_experts {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -184,4 +184,4 @@ TEST_CASE("experts: the program has a gate, the best, the experts and their mixt
   CHECK(build_program(c, {1, 5, 7}).find("present") < 0);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_experts

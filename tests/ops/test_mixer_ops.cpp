@@ -11,7 +11,7 @@
 #include "tests/support/forward_cases.h"
 #include "tests/support/op_cases.h"
 
-namespace headlight {
+namespace headlight::test_mixer_ops {
 namespace {
 
 Tensor filled(std::string name, std::vector<Axis> axes, std::vector<float> cells) {
@@ -107,4 +107,4 @@ TEST_CASE("mixers: long texts on the processor are the reference's, on any numbe
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_mixer_ops

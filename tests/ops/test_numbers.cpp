@@ -19,7 +19,7 @@
 #include "core/text/number_words.h"
 #include "core/text/vocabulary.h"
 
-namespace headlight {
+namespace headlight::test_numbers {
 namespace {
 
 using Cells = std::vector<float>;
@@ -283,4 +283,4 @@ TEST_CASE("numbers: a mixture's curve has means, spreads and weights that add up
   CHECK_FALSE(has_curve(mixing));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_numbers

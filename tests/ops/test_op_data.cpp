@@ -7,7 +7,7 @@
 
 #include "core/ops/op.h"
 
-namespace headlight {
+namespace headlight::test_op_data {
 namespace {
 
 std::vector<Axis> axes(const std::vector<std::int64_t>& sizes) {
@@ -97,4 +97,4 @@ TEST_CASE("ops: work and bytes of a call by hand") {
   CHECK(bytes(Op::kSinusoid, {x}, {2, 3, 5}) == 4 * 30);                 // tokens are not read
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_op_data

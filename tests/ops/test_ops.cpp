@@ -17,7 +17,7 @@
 #include "core/graph/program.h"
 #include "core/ops/op.h"
 
-namespace headlight {
+namespace headlight::test_ops {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -28,7 +28,7 @@ Tensor tensor(std::string name, std::vector<Axis> axes, const std::vector<float>
   return {std::move(name), std::move(axes), FloatBuffer(cells.begin(), cells.end())};
 }
 
-Tensor random_tensor(std::string name, std::vector<Axis> axes, std::uint64_t key = 1) {
+Tensor drawn_tensor(std::string name, std::vector<Axis> axes, std::uint64_t key = 1) {
   Tensor t{std::move(name), std::move(axes), {}};
   t.data.resize(static_cast<std::size_t>(cell_count(t.axes)));
   for (std::size_t i = 0; i < t.data.size(); ++i) t.data[i] = bell(key, i);
@@ -677,7 +677,7 @@ TEST_CASE("ops: products by hand") {
 
 TEST_CASE("ops: heads are split and laid side by side") {
   const Tensor x = tensor("x", rows(1, 2, 4), {1, 2, 3, 4, 5, 6, 7, 8});
-  const Tensor w = random_tensor("W", weight3(2, 3, 2));
+  const Tensor w = drawn_tensor("W", weight3(2, 3, 2));
   expect(Op::kSplitHeads, {x, w}, {1, 2, 5, 6, 3, 4, 7, 8});
   const Tensor z = tensor("z", heads(1, 2, 2, 2), {1, 2, 5, 6, 3, 4, 7, 8});
   expect(Op::kConcatHeads, {z}, {1, 2, 3, 4, 5, 6, 7, 8});
@@ -761,10 +761,10 @@ TEST_CASE("ops: attention in one operation is what its steps are, on every backe
   // heads.
   for (const float loud : {1.0f, 300.0f}) {
     CAPTURE(loud);
-    Tensor q = random_tensor("q", heads(2, 4, 21, 5), 3);
+    Tensor q = drawn_tensor("q", heads(2, 4, 21, 5), 3);
     for (float& x : q.data) x *= loud;
-    const Tensor k = random_tensor("k", heads(2, 2, 37, 5), 4);
-    const Tensor v = random_tensor("v", heads(2, 2, 37, 3), 5);
+    const Tensor k = drawn_tensor("k", heads(2, 2, 37, 5), 4);
+    const Tensor v = drawn_tensor("v", heads(2, 2, 37, 3), 5);
     Tensor mask = tensor("mask", rows(2, 21, 37), std::vector<float>(2 * 21 * 37, 0));
     for (std::size_t i = 0; i < mask.data.size(); ++i)
       if (bell(9, i) > 0.3 || i / 37 == 3 || (i % 37 < 16 && i / 37 == 5)) mask.data[i] = -kInf;
@@ -877,7 +877,7 @@ TEST_CASE("ops: dropout leaves out what its factor is 0 for") {
 }
 
 TEST_CASE("ops: softmax rows are distributions and do not feel a shift") {
-  Tensor x = random_tensor("x", pairs(2, 3, 5, 7));
+  Tensor x = drawn_tensor("x", pairs(2, 3, 5, 7));
   for (float& cell : x.data) cell *= 20;
   for (std::size_t i = 0; i < x.data.size(); i += 4) x.data[i] = -kInf;
   Tensor shifted = x;
@@ -900,9 +900,9 @@ TEST_CASE("ops: softmax rows are distributions and do not feel a shift") {
 }
 
 TEST_CASE("ops: layer norm gives mean 0 and variance 1") {
-  Tensor x = random_tensor("x", rows(2, 3, 33));
+  Tensor x = drawn_tensor("x", rows(2, 3, 33));
   for (float& cell : x.data) cell = 4 * cell + 100;
-  Tensor w = random_tensor("w", {{"d_model", 33}});
+  Tensor w = drawn_tensor("w", {{"d_model", 33}});
   std::fill(w.data.begin(), w.data.end(), 1.0f);
   for (const auto& backend : all_backends()) {
     CAPTURE(backend->name());
@@ -999,4 +999,4 @@ TEST_CASE("ops: a model whose mask forbids a whole row stays free of NaN") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_ops

@@ -9,7 +9,7 @@
 #include "core/backends/backend.h"
 #include "core/base/random.h"
 
-namespace headlight {
+namespace headlight::test_rotary {
 namespace {
 
 struct Sizes {
@@ -188,4 +188,4 @@ TEST_CASE("rotary: rows behind others turn as they do among them, forwards and b
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_rotary

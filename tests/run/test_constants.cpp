@@ -6,7 +6,7 @@
 
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_constants {
 namespace {
 
 using Constants = std::vector<std::shared_ptr<const Tensor>>;
@@ -74,4 +74,4 @@ TEST_CASE("runner: the backend is told all parameters, which stay what they are 
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_constants

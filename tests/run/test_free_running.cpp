@@ -9,7 +9,7 @@
 #include "core/run/free_running.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_free_running {
 namespace {
 
 struct Read {
@@ -119,4 +119,4 @@ TEST_CASE("free running: a mask that holds for the given row alone leaves the ow
   CHECK(given.rows.said.size() == 3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_free_running

@@ -13,7 +13,7 @@
 #include "core/graph/program_cost.h"
 #include "core/run/runner.h"
 
-namespace headlight {
+namespace headlight::test_fused_attention {
 namespace {
 
 constexpr const char* kSentence =
@@ -245,4 +245,4 @@ TEST_CASE("fused: what it cannot do is refused with what to do") {
   CHECK_NOTHROW(build_training_program(dropped, shape));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_fused_attention

@@ -9,7 +9,7 @@
 #include "core/run/runner.h"
 #include "tests/run/drawn_models.h"
 
-namespace headlight {
+namespace headlight::test_grown_run {
 namespace {
 
 using namespace drawn;
@@ -192,4 +192,4 @@ TEST_CASE(
       {1, 12, kVocab})));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_grown_run

@@ -7,7 +7,7 @@
 #include "tests/run/keeps_little.h"
 #include "tests/run/kinds_of_models.h"
 
-namespace headlight {
+namespace headlight::test_kept_tensors {
 namespace {
 
 Document long_run(int layers) {
@@ -189,4 +189,4 @@ TEST_CASE("kept tensors: what a run needs at least is what it takes, whatever it
   CHECK(least_memory_needed(huge, {1, 1 << 30, 1 << 30}) > 1e15);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_kept_tensors

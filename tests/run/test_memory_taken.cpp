@@ -8,7 +8,7 @@
 #include "core/train/metrics/model_cost.h"
 #include "tests/run/kinds_of_models.h"
 
-namespace headlight {
+namespace headlight::test_memory_taken {
 namespace {
 
 TEST_CASE("cost: twelve kinds of model take the memory that was said, to within 5 %") {
@@ -87,4 +87,4 @@ TEST_CASE("cost: the curve grows as T and as T², and has the run itself") {
 }
 
 }  // namespace
-}  // namespace headlight
+}  // namespace headlight::test_memory_taken

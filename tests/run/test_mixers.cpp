@@ -19,7 +19,7 @@
 #include "core/view/pane_layout.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_mixers {
 namespace {
 
 Config small(MixerKind mixer, MaskKind mask, int layers = 2) {
@@ -223,4 +223,4 @@ TEST_CASE("mixers: every step has words in both languages, a page and code") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_mixers

@@ -23,7 +23,7 @@
 #include "tests/model/worded_folder.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_other_models {
 namespace {
 
 Config small(ModelForm form) {
@@ -438,4 +438,4 @@ TEST_CASE("forms: a trace's memory is used again, not what it knew of its tokens
   CHECK(second->name("query", 0) == "dog");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_other_models

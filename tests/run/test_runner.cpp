@@ -11,7 +11,7 @@
 #include "core/view/heatmap.h"
 #include "core/view/pane_layout.h"
 
-namespace headlight {
+namespace headlight::test_runner {
 namespace {
 
 RunResult run(const Document& document, RunLimits limits = {}) {
@@ -256,4 +256,4 @@ TEST_CASE("numbers: a share in a cell is not written as all or nothing unless it
   CHECK(cell_number(1.0002, cell_format(-2, 2, 5)) == "1.00");  // no share: as 1.9998 is 2.00
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_runner

@@ -16,7 +16,7 @@
 #include "core/train/trainer.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_runner_other_models {
 namespace {
 
 // A model for a task, with weights by a seed, or after some steps of training.
@@ -248,4 +248,4 @@ TEST_CASE("bundled models: a class, a date, hidden words") {
   CHECK(guesses == std::vector<std::string>{"he", "are"});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_runner_other_models

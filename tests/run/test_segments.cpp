@@ -9,7 +9,7 @@
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
 
-namespace headlight {
+namespace headlight::test_segments {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -134,4 +134,4 @@ TEST_CASE("segments: a session keeps them, and an older one has none") {
   CHECK(session_text(plain).find("segments") == std::string::npos);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_segments

@@ -11,7 +11,7 @@
 #include "core/text/pieces/piece_tokenizer.h"
 #include "test_paths.h"
 
-namespace headlight {
+namespace headlight::test_target_pieces {
 namespace {
 
 namespace fs = std::filesystem;
@@ -109,4 +109,4 @@ TEST_CASE("target pieces: a folder of two vocabularies, and the same converted")
   fs::remove_all(own);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_target_pieces

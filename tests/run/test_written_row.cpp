@@ -16,7 +16,7 @@
 #include "tests/model/worded_folder.h"
 #include "tests/run/drawn_models.h"
 
-namespace headlight {
+namespace headlight::test_written_row {
 namespace {
 
 // Counts the calls that make each tensor, and the rows that they make of those with a row for each
@@ -237,4 +237,4 @@ TEST_CASE("written rows: of a document, too, in one share that never falls") {
   CHECK(stopped.message.id == "progress.cancelled");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_written_row

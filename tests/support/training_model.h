@@ -124,9 +124,6 @@ class TrainingModel {
   std::vector<FloatBuffer> owned_;
 };
 
-// Not the model of core/model/model.h, which is another type.
-using Model = TrainingModel;
-
 /// Of widths that no tile of a kernel divides.
 inline Config uneven_config() {
   Config c;

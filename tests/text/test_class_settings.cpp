@@ -4,7 +4,7 @@
 #include "tests/text/files_of_model.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_class_settings {
 namespace {
 
 // "<s> A" around words that blanks part.
@@ -145,4 +145,4 @@ TEST_CASE("class settings: GPT-2's beginning, where the folder has the older fil
   CHECK(ids_of(files.open().encode("hello")) == IdList{259});
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_class_settings

@@ -12,7 +12,7 @@
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_piece_models {
 namespace {
 
 Json bpe(const std::vector<std::string>& pieces, const std::vector<std::string>& merges,
@@ -239,4 +239,4 @@ TEST_CASE("pieces: vocabularies and merges that are wrong are refused, and say w
   CHECK(has(refused(Json::array()), "an object"));
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_piece_models

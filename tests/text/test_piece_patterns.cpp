@@ -11,7 +11,7 @@
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_piece_patterns {
 namespace {
 
 std::string random_text(Random& random) {
@@ -272,4 +272,4 @@ TEST_CASE("pieces: components that are not known are refused by name") {
   CHECK(has(pre(Json::array()), "pre_tokenizer"));
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_piece_patterns

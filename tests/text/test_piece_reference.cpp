@@ -10,7 +10,7 @@
 #include "test_paths.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_piece_reference {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ TEST_CASE("reference pieces: ids, segments and decoded texts of every kind of to
   CHECK(older == 6);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_piece_reference

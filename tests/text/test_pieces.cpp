@@ -12,7 +12,7 @@
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_pieces {
 namespace {
 
 using Ids = std::vector<int>;
@@ -310,4 +310,4 @@ TEST_CASE("pieces: threads share a tokenizer") {
   for (const char each : same) CHECK(each == 1);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_pieces

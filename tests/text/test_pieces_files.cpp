@@ -4,7 +4,7 @@
 #include "tests/text/files_of_model.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_pieces_files {
 namespace {
 
 using Ids = std::vector<int>;
@@ -150,4 +150,4 @@ TEST_CASE("pieces: files that are wrong are named") {
   CHECK(has(two.refused(), "vocab.json"));
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_pieces_files

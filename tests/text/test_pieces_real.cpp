@@ -12,7 +12,7 @@
 #include "core/io/atomic_file.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_pieces_real {
 namespace {
 
 using Ids = std::vector<int>;
@@ -139,4 +139,4 @@ TEST_CASE("real pieces: the text of stories260K is cut into the ids that the mod
   CHECK(ids_of(stories.encode(text)) == written);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_pieces_real

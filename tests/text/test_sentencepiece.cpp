@@ -12,7 +12,7 @@
 #include "test_paths.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_sentencepiece {
 namespace {
 
 namespace fs = std::filesystem;
@@ -378,4 +378,4 @@ TEST_CASE("sentencepiece: base64 both ways") {
   CHECK_FALSE(from_base64("Zm*v"));
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_sentencepiece

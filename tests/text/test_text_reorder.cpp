@@ -8,7 +8,7 @@
 #include "core/base/utf8.h"
 #include "core/text/reorder.h"
 
-namespace headlight {
+namespace headlight::test_text_reorder {
 namespace {
 
 std::vector<std::string> cut(const std::string& text, TokenizerKind kind) {
@@ -101,4 +101,4 @@ TEST_CASE("reorder: a byte takes its character along, so the text stays whole") 
         "ab");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_text_reorder

@@ -5,7 +5,7 @@
 
 #include "core/text/sentences.h"
 
-namespace headlight {
+namespace headlight::test_text_sentences {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -48,4 +48,4 @@ TEST_CASE("sentences: white space is none of them, and a text may have none") {
   CHECK(asked);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_text_sentences

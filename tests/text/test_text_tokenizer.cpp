@@ -9,10 +9,9 @@
 #include "core/base/utf8.h"
 #include "core/text/tokenizer.h"
 
+namespace headlight::test_text_tokenizer {
+
 using headlight::clean_utf8;
-using headlight::Token;
-using headlight::Tokenizer;
-using headlight::TokenizerKind;
 
 namespace {
 
@@ -205,3 +204,5 @@ TEST_CASE("cutting a sentence of 32 words is quick") {
   // About 3 us in a release build; opening an iterator each time would take milliseconds.
   CHECK(took.count() / kRepeats < 500);
 }
+
+}  // namespace headlight::test_text_tokenizer

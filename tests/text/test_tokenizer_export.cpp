@@ -8,7 +8,7 @@
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 
-namespace headlight::test {
+namespace headlight::test::test_tokenizer_export {
 namespace {
 
 std::string random_valid(Random& random) {
@@ -69,4 +69,4 @@ TEST_CASE(
   CHECK(has(refused(Vocabulary::of_bpe(twice)), "258 and 259"));
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_tokenizer_export

@@ -12,7 +12,7 @@
 #include "core/text/vocabulary.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_vocabulary {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -341,4 +341,4 @@ TEST_CASE("vocabulary: malformed files are refused, and what is wrong is named")
   CHECK(Vocabulary::from_json(merged).size() == 259);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_vocabulary

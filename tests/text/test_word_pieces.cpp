@@ -11,7 +11,7 @@
 #include "core/text/word_pieces.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_word_pieces {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -167,4 +167,4 @@ TEST_CASE(
   CHECK(problem.find("got 7") != problem.npos);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_word_pieces

@@ -15,7 +15,7 @@
 #include "tests/support/text_source_support.h"
 #include "tests/support/trainer_cases.h"
 
-namespace headlight {
+namespace headlight::test_both_losses {
 namespace {
 
 // Words that come again in other places.
@@ -276,4 +276,4 @@ TEST_CASE("both losses: a head of tokens goes over, column by column, where ther
   CHECK(left_out(both, holes, shape) == std::vector<std::string>{"classify.W_C", "classify.b_C"});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_both_losses

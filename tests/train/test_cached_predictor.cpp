@@ -8,7 +8,7 @@
 #include "tests/run/drawn_models.h"
 #include "tests/support/normalised_error.h"
 
-namespace headlight {
+namespace headlight::test_cached_predictor {
 namespace {
 
 using namespace drawn;
@@ -89,4 +89,4 @@ TEST_CASE("cached predictor: masks that look ahead, additive scores and wrong ro
   CHECK_FALSE(can_read([](Config&) {}));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_cached_predictor

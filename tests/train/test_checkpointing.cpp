@@ -8,7 +8,7 @@
 #include "tests/support/trainer_cases.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_checkpointing {
 namespace {
 
 std::unique_ptr<Trainer> trainer_of(const Config& config, const RunShape& shape, double dropout,
@@ -151,4 +151,4 @@ TEST_CASE("checkpointing: what it is said to need is what it takes") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_checkpointing

@@ -17,7 +17,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_class_token {
 namespace {
 
 Config judging(PoolKind pool) {
@@ -194,4 +194,4 @@ TEST_CASE("[CLS]: a model that was trained with it puts it before every sentence
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_class_token

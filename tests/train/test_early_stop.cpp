@@ -10,7 +10,7 @@
 #include "core/train/training_run.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_early_stop {
 namespace {
 
 // Few rows whose labels are chance: what is learned of them says nothing of others.
@@ -139,4 +139,4 @@ TEST_CASE("confusion: what the classes of the validation rows were taken for add
   CHECK(point.confusion[0] + point.confusion[1] == of_no);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_early_stop

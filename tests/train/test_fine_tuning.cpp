@@ -10,7 +10,7 @@
 #include "core/model/bundled.h"
 #include "core/train/model_recipe.h"
 
-namespace headlight {
+namespace headlight::test_fine_tuning {
 namespace {
 
 constexpr const char* kBase = "bundled:stories";
@@ -200,4 +200,4 @@ TEST_CASE("tuning: a row that is longer than the model's own is refused by name"
   CHECK_THROWS_WITH(make_run(plan), doctest::Contains("W_pos"));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_fine_tuning

@@ -8,7 +8,7 @@
 #include "core/train/trainer.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_frozen {
 namespace {
 
 // Two layers that have read a little with holes.
@@ -142,4 +142,4 @@ TEST_CASE("frozen: it is kept with the run; other forms of model are refused") {
   CHECK(refused("bundled:grammar").empty());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_frozen

@@ -7,6 +7,8 @@
 #include "core/base/random.h"
 #include "core/train/optim/gradient_sum.h"
 
+namespace headlight::test_gradient_sum {
+
 using namespace headlight;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("gradient sum: who finds no room waits for the turn") {
     CHECK(cells_of(sum) == in_order(std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));
   }
 }
+
+}  // namespace headlight::test_gradient_sum

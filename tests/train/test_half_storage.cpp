@@ -13,7 +13,7 @@
 #include "tests/support/trainer_cases.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_half_storage {
 namespace {
 
 constexpr NumberFormat kHalves[] = {NumberFormat::kFloat16, NumberFormat::kBfloat16};
@@ -355,4 +355,4 @@ TEST_CASE("loss scale: a step whose numbers overflow is skipped, and the run end
   CHECK_FALSE(fine.broken());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_half_storage

@@ -15,7 +15,7 @@
 #include "core/train/model_recipe.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_head_claims {
 namespace {
 
 RunResult run(const std::string& sentence, const std::shared_ptr<const Model>& model) {
@@ -400,4 +400,4 @@ TEST_CASE("head claims: a place that is not there and a wrong entry are named") 
 }
 
 }  // namespace
-}  // namespace headlight
+}  // namespace headlight::test_head_claims

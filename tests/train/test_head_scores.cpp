@@ -12,7 +12,7 @@
 #include "core/base/texts.h"
 #include "core/train/heads/head_scores.h"
 
-namespace headlight {
+namespace headlight::test_head_scores {
 namespace {
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
@@ -266,4 +266,4 @@ TEST_CASE("head scores: badges are told by enough rows and the furthest score") 
   CHECK(words.size() == kBadgeCount);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_head_scores

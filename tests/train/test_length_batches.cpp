@@ -12,7 +12,7 @@
 #include "tests/support/text_source_support.h"
 #include "tests/support/trainer_cases.h"
 
-namespace headlight {
+namespace headlight::test_length_batches {
 namespace {
 
 // Rows of 1 to 24 words, the first of which is the row's own; unsorted.
@@ -192,4 +192,4 @@ TEST_CASE("measured rows: each at most once, the same rows in either order, and 
   CHECK(measured_rows(*task, config, Split::kValidation, 30, 8, true).empty());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_length_batches

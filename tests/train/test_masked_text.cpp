@@ -7,7 +7,7 @@
 #include "core/train/training_run.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_masked_text {
 namespace {
 
 std::string some_text() {
@@ -148,4 +148,4 @@ TEST_CASE("masked text: a run looks both ways, and the same run without looks ba
   CHECK(run.model()->file.kind == "masked");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_masked_text

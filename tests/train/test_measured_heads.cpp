@@ -11,7 +11,7 @@
 #include "core/train/heads/trace_heads.h"
 #include "core/train/model_recipe.h"
 
-namespace headlight {
+namespace headlight::test_measured_heads {
 namespace {
 
 Document shown(const std::shared_ptr<const Model>& model) {
@@ -172,4 +172,4 @@ TEST_CASE("measured heads: the sentences are such as the model was made for") {
   CHECK(measured_sentences(classifier.get()).empty());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_measured_heads

@@ -17,7 +17,7 @@
 #include "core/train/trainer.h"
 #include "core/train/training_run.h"
 
-namespace headlight {
+namespace headlight::test_memory {
 namespace {
 
 const char* const kText =
@@ -372,4 +372,4 @@ TEST_CASE("memory: what is written is read as it is measured") {
   CHECK(std::isfinite(figures.nats));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_memory

@@ -11,7 +11,7 @@
 #include "core/train/training_run.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_next_sentence {
 namespace {
 
 // Passages of four sentences; each sentence is its passage's letter and its own number.
@@ -253,4 +253,4 @@ TEST_CASE("next sentence: a masked model becomes one that judges pairs, and then
            "segment_embed.W_seg"));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_next_sentence

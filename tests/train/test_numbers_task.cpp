@@ -12,7 +12,7 @@
 #include "core/train/training_run.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_numbers_task {
 namespace {
 
 double number_of(int id) { return -1 + 0.02 * id; }
@@ -106,4 +106,4 @@ TEST_CASE("numbers: a task and a model that do not go together are refused") {
   CHECK(error_of([&] { (void)TrainingRun(words, copy, 1); }).find("numbers") != std::string::npos);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_numbers_task

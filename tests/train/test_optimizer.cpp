@@ -18,7 +18,7 @@
 #include "core/train/optim/schedule.h"
 #include "test_paths.h"
 
-namespace headlight {
+namespace headlight::test_optimizer {
 namespace {
 
 SafetensorsFile reference() {
@@ -253,4 +253,4 @@ TEST_CASE("schedules: warm-up, constant, and PyTorch's cosine") {
   CHECK(learning_rate(s, 1 << 30) == 0.3);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_optimizer

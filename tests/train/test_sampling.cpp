@@ -13,7 +13,7 @@
 #include "core/train/metrics/likelihood.h"
 #include "core/train/sampling.h"
 
-namespace headlight {
+namespace headlight::test_sampling {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -148,4 +148,4 @@ TEST_CASE("sampling: what cannot be drawn from is refused") {
   CHECK(error_of({1}).empty());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_sampling

@@ -15,7 +15,7 @@
 #include "core/train/tasks/task.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_tasks {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -623,4 +623,4 @@ TEST_CASE("task recall: one key among digits, asked for at the end, as far away 
   CHECK(*distances.rbegin() == task->context() - 1);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_tasks

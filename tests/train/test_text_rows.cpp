@@ -7,7 +7,7 @@
 #include "core/io/table.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_text_rows {
 
 TEST_CASE("tables: CSV as in RFC 4180, TSV without quotes") {
   const auto cells = [](std::string_view text, TableFormat format) {
@@ -218,4 +218,4 @@ TEST_CASE("rows: around pairs stands what a model from elsewhere reads there") {
   CHECK(pair().targets == std::vector{-1, 1, -1});
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_text_rows

@@ -9,7 +9,7 @@
 #include "core/base/utf8.h"
 #include "tests/support/text_source_support.h"
 
-namespace headlight {
+namespace headlight::test_text_source {
 namespace {
 
 Ids all_ids(const TextSource& source) { return source.window(0, static_cast<int>(source.size())); }
@@ -363,4 +363,4 @@ TEST_CASE("text source: a huge file takes the memory of its ids, not of its text
   CHECK(most < 2 * kMegabytes + 16);  // an id takes two bytes
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_text_source

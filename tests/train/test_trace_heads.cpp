@@ -7,7 +7,7 @@
 #include "core/train/heads/trace_heads.h"
 #include "core/train/model_recipe.h"
 
-namespace headlight {
+namespace headlight::test_trace_heads {
 namespace {
 
 std::shared_ptr<const Trace> run(Document document, const std::shared_ptr<const Model>& model,
@@ -113,4 +113,4 @@ TEST_CASE("trace heads: of an encoder-decoder the source's, its own, and across"
   CHECK(heads.scores[2][0][Badge::kFirstToken].rows > 0);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_trace_heads

@@ -14,7 +14,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/trainer_cases.h"
 
-namespace headlight {
+namespace headlight::test_trainer {
 namespace {
 
 // ---- the runs of make_training.py ----
@@ -338,4 +338,4 @@ TEST_CASE("training: the memory that it is said to need holds what it takes") {
   CHECK(training_memory_needed(huge, {1, 65536, 1 << 24}, {}, 1 << 20) > 1e12);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_trainer

@@ -13,7 +13,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/trainer_cases.h"
 
-namespace headlight {
+namespace headlight::test_trainer_other_models {
 namespace {
 
 constexpr ModelForm kForms[] = {ModelForm::kTokens, ModelForm::kClasses, ModelForm::kTranslate};
@@ -303,4 +303,4 @@ TEST_CASE("forms: a short run of each task learns") {
   CHECK(share(dates.correct, dates.counted) > 0.8);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_trainer_other_models

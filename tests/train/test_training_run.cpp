@@ -11,7 +11,7 @@
 #include "core/train/metrics/curve_summary.h"
 #include "core/train/trainer.h"
 
-namespace headlight {
+namespace headlight::test_training_run {
 namespace {
 
 RunPlan small_plan(const std::string& task = "induction") {
@@ -227,4 +227,4 @@ TEST_CASE("a summary of a long curve loses no spike") {
   CHECK(low);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_training_run

@@ -8,7 +8,7 @@
 
 #include "core/view/heatmap.h"
 
-namespace headlight {
+namespace headlight::test_heatmap {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -116,4 +116,4 @@ TEST_CASE("heatmap: one broken number marks its block and those beside it") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_heatmap

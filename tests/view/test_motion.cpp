@@ -12,7 +12,7 @@
 #include "core/run/runner.h"
 #include "core/view/motion.h"
 
-namespace headlight {
+namespace headlight::test_motion {
 namespace {
 
 const std::vector<MotionSize> kSizes = {
@@ -215,4 +215,4 @@ TEST_CASE("motion: the tokens' page has no cell to tell") {
   CHECK_THROWS(tell_cell(*run.trace, page, 0, 0));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_motion

@@ -15,7 +15,7 @@
 #include "core/run/runner.h"
 #include "core/view/row_detail.h"
 
-namespace headlight {
+namespace headlight::test_row_detail {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -333,4 +333,4 @@ TEST_CASE("anomalies: NaN, infinities, equal cells and rows of −∞ are counte
   CHECK_FALSE(find_anomalies(view(t)).all_equal);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_row_detail

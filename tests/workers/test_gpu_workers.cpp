@@ -4,7 +4,7 @@
 #include "tests/gl/mock/test_gl_mock_support.h"
 #include "tests/workers/worker_support.h"
 
-namespace headlight::test {
+namespace headlight::test::test_gpu_workers {
 namespace {
 
 // A context that is current on one thread, and says so where it is used on another.
@@ -194,4 +194,4 @@ TEST_CASE("trace worker: a card that is lost gives the run to the processor, who
   shell.stop_gpu();
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_gpu_workers

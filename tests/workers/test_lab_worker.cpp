@@ -7,7 +7,7 @@
 #include "app/workers/labs/lab_worker.h"
 #include "core/lab/lab_files.h"
 
-namespace headlight {
+namespace headlight::test_lab_worker {
 namespace {
 
 LabRequest lab_request(const char* lab, const char* sentence, LabSettings settings = {}) {
@@ -67,4 +67,4 @@ TEST_CASE("lab worker: what a lab cannot take is said, with and without a thread
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_lab_worker

@@ -10,7 +10,7 @@
 #include "core/run/runner.h"
 #include "tests/run/kinds_of_models.h"
 
-namespace headlight {
+namespace headlight::test_layers_again {
 
 TEST_CASE("kept tensors: layers are looked at by several threads at once") {
   RunLimits limits;
@@ -36,4 +36,4 @@ TEST_CASE("kept tensors: layers are looked at by several threads at once") {
   CHECK(wrong == 0);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_layers_again

@@ -5,7 +5,7 @@
 #include "app/workers/guarded_backend.h"
 #include "app/workers/timed_backend.h"
 
-namespace headlight::test {
+namespace headlight::test::test_passed_on {
 namespace {
 
 class Listening final : public Backend {
@@ -72,4 +72,4 @@ TEST_CASE("workers: backends that guard and measure let a run go on in pieces") 
   CHECK(timed.times().forward.size() == 1);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_passed_on

@@ -4,7 +4,7 @@
 
 #include "tests/workers/worker_support.h"
 
-namespace headlight::test {
+namespace headlight::test::test_runner_threads {
 
 TEST_CASE("runner: memory is used again only once nobody on any thread looks at it") {
   Mailbox<std::uint64_t, std::shared_ptr<const Trace>, void> reader([](const auto& job) {
@@ -31,4 +31,4 @@ TEST_CASE("runner: memory is used again only once nobody on any thread looks at 
   CHECK(memory.size() < 100);  // it was used again
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_runner_threads

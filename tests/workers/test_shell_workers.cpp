@@ -1,7 +1,7 @@
 // The shell and what runs behind it: slow runs, marks that move meanwhile, workers that fail.
 #include "tests/workers/worker_support.h"
 
-namespace headlight::test {
+namespace headlight::test::test_shell_workers {
 namespace {
 
 const std::string kDates = std::string(kBundledRef) + "dates";
@@ -233,4 +233,4 @@ TEST_CASE("shell: random edits, marks and weights while everything runs end wher
   CHECK(state.derived.model == marked->model);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_shell_workers

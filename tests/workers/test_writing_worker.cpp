@@ -5,7 +5,7 @@
 
 #include "app/workers/writing_worker.h"
 
-namespace headlight {
+namespace headlight::test_writing_worker {
 namespace {
 
 WritingRequest request_for(const std::string& sentence) {
@@ -67,4 +67,4 @@ TEST_CASE("writing worker: a sentence that the model cannot read is said") {
   CHECK_FALSE(wait_for(worker).problem.empty());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_writing_worker

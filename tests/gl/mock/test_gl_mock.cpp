@@ -194,7 +194,7 @@ TEST_CASE("strict gl: whole models of every configuration, forward and backward,
     const auto check = [&](Config c) {
       c.d_model = 22;
       c.d_hidden = 35;
-      Model model(c, sized(c, 2, 7, 19), drops(c));
+      TrainingModel model(c, sized(c, 2, 7, 19), drops(c));
       model.run(backend);
       model.run_backward(backend);
       // What the device has and memory has not changed since is not copied again.
@@ -266,7 +266,7 @@ TEST_CASE("strict gl: gradients that take turns in memory, and what stays on the
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model model(uneven_config(), {2, 13, 19});
+    TrainingModel model(uneven_config(), {2, 13, 19});
     backend.set_fetching(false);
     model.run(backend);
     Backward lean(model.program, KeptGradients::kParameters);
@@ -288,7 +288,7 @@ TEST_CASE("strict gl: programs of several sizes take turns on one backend") {
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model large(uneven_config(), {2, 13, 19}), small(uneven_config(), {1, 3, 19});
+    TrainingModel large(uneven_config(), {2, 13, 19}), small(uneven_config(), {1, 3, 19});
     const Program sum = single_call(Op::kAdd, {{4}, {4}}, 4);
     Memory memory(sum);
     for (int round = 0; round < 2; ++round) {
@@ -313,7 +313,7 @@ TEST_CASE("strict gl: calls that the device cannot take run on the processor in 
     StrictGl gl(limits);
     {
       GlBackend backend(strict_options(gl));
-      Model model(uneven_config(), {2, 13, 19});
+      TrainingModel model(uneven_config(), {2, 13, 19});
       for (int round = 0; round < 2; ++round) {
         model.run(backend);
         model.run_backward(backend);
@@ -329,7 +329,7 @@ TEST_CASE("strict gl: kernels are timed by queries, which are given back") {
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model model(uneven_config(), {1, 5, 19});
+    TrainingModel model(uneven_config(), {1, 5, 19});
     backend.queue().set_timing(true);
     for (int round = 0; round < 2; ++round) {
       const std::int64_t before = gl.dispatches();
@@ -365,7 +365,7 @@ TEST_CASE("strict gl: a device without memory is an error, and leaves nothing be
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model model(uneven_config(), {2, 13, 19});
+    TrainingModel model(uneven_config(), {2, 13, 19});
     gl.set_memory(4 * (2 * 13 * 22 + 16));  // the hidden layer does not fit
     CHECK_THROWS_WITH_AS(model.run(backend), doctest::Contains("no memory left"), Error);
   }

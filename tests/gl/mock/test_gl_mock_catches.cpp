@@ -49,7 +49,7 @@ Problems problems_of(void (*mistake)(GlCalls&)) {
     Config c;
     c.d_model = 6;
     c.heads = 2;
-    Model model(c, {1, 3, 5});
+    TrainingModel model(c, {1, 3, 5});
     backend.set_fetching(false);
     model.run(backend);
     model.memory[0][0] += 1;
@@ -406,7 +406,7 @@ TEST_CASE("gl queue: a shader with a uniform that the host does not know is refu
   options.calls = &gl.calls();
   options.texts = test::texts_with("shaders/softmax.comp", text);
   GlBackend backend(options);
-  Model model(Config(), {1, 3, 5});
+  TrainingModel model(Config(), {1, 3, 5});
   CHECK_THROWS_WITH_AS(model.run(backend), doctest::Contains("uniform twist is not set"),
                        std::logic_error);
   CHECK(all(gl.take_problems()) == "");
