@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
+#include "core/model/folders/folder.h"
 #include "core/run/model_input.h"
 #include "core/run/written_row.h"
 #include "core/train/predictor.h"
@@ -102,6 +103,15 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
   return 0;
 }
 
+// The numbers that are drawn from are the model's own, whatever else its folder asks for.
+void tell_unfollowed(const std::string& model) {
+  if (!is_foreign_folder(model)) return;
+  std::string list;
+  const ModelFolder folder{std::filesystem::path(model)};
+  for (const std::string& rule : folder.unfollowed()) list += (list.empty() ? "" : ", ") + rule;
+  if (!list.empty()) tell("the folder also asks for " + printable(list) + "; that is not followed");
+}
+
 int run_generate(const GenerateOptions& o) {
   if (o.tokens < 0) throw UsageError("--tokens must be 0 or more; got " + std::to_string(o.tokens));
   validate(o.sampling);
@@ -109,6 +119,7 @@ int run_generate(const GenerateOptions& o) {
   SamplingOptions sampling = o.sampling;
   if (o.greedy) sampling.temperature = 0;
   const auto model = open_model(o.model);
+  tell_unfollowed(o.model);
   if (model->file.config.form == ModelForm::kTranslate) return translate(model, o, sampling);
   const std::string prompt = clean_utf8(o.prompt).text;
   Generator generator(model, o.ids ? id_list(*o.ids) : prompt_ids(*model, prompt), sampling, o.seed,
@@ -158,11 +169,15 @@ void add_generate_command(CLI::App& app, Run& run) {
       ->capture_default_str()
       ->excludes(greedy);
   sub->add_option("--top-k", o->sampling.top_k, "Draws from the k most probable tokens (0: all)")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(greedy);
   sub->add_option("--top-p", o->sampling.top_p,
                   "Draws from the most probable tokens that have this share (1: all)")
-      ->capture_default_str();
-  sub->add_option("--seed", o->seed, "The same seed gives the same text")->capture_default_str();
+      ->capture_default_str()
+      ->excludes(greedy);
+  sub->add_option("--seed", o->seed, "The same seed gives the same text")
+      ->capture_default_str()
+      ->excludes(greedy);
   sub->add_option("--threads", o->threads, "Threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

@@ -154,6 +154,17 @@ void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
           "--allow works for up to 4,096 tokens; this sentence has more. Use --forbid");
     mask.forbidden = all_but(parse_cells(*o.allow), static_cast<int>(tokens));
   }
+  const auto tell_unused = [&](bool given, MaskKind kind, const char* text) {
+    if (given && mask.kind != kind) tell(text);
+  };
+  tell_unused(o.pad.has_value(), MaskKind::kPadding,
+              "--pad changes nothing without --mask padding");
+  tell_unused(o.window.has_value(), MaskKind::kLocal,
+              "--window changes nothing without --mask local");
+  tell_unused(o.stride.has_value(), MaskKind::kStrided,
+              "--stride changes nothing without --mask strided");
+  tell_unused(o.forbid || o.allow, MaskKind::kFree,
+              "--forbid and --allow change nothing without --mask free");
 }
 
 void set_positions(const ModelOptions& o, Config& c) {

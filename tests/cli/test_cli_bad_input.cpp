@@ -171,6 +171,15 @@ TEST_CASE("shared heads and rotary positions that cannot be") {
   const Result idle = list({"--rotary-width", "4"});
   CHECK(idle.status == 0);
   CHECK(contains(idle.err, "change nothing without --positions rotary"));
+  for (const auto& given : {std::pair{"--pad", "1"},
+                            {"--window", "1"},
+                            {"--stride", "2"},
+                            {"--forbid", "1,0"},
+                            {"--allow", "1,0"}}) {
+    CAPTURE(std::string(given.first));
+    CHECK(contains(list({given.first, given.second}).err, "without --mask"));
+  }
+  CHECK_FALSE(contains(list({"--mask", "padding", "--pad", "1"}).err, "without --mask"));
   const Result single = list({"--kv-heads", "2", "--attention", "single"});
   CHECK(single.status == 0);
   CHECK(contains(single.err, "--kv-heads changes nothing"));

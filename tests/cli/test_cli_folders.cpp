@@ -251,6 +251,23 @@ TEST_CASE("folders: the end of a row that generation_config.json calls none is n
   CHECK(run_well(generate).out == plain);
 }
 
+TEST_CASE("folders: what one asks for and is not followed is said, and changes nothing") {
+  const Folder folder;
+  const std::string copy = folder / "gpt2";
+  std::filesystem::copy(reference_folder("gpt2"), copy);
+  const Args generate = {"generate", "--model",  copy, "--ids",      "5,6",
+                         "--greedy", "--tokens", "4",  "--print-ids"};
+  const Result plain = run_well(generate);
+  CHECK(plain.err == "");
+  std::ofstream(copy + "/generation_config.json")
+      << R"({"repetition_penalty": 1.5, "num_beams": 4, "no_repeat_ngram_size": 0})";
+  const Result asked = run_well(generate);
+  CHECK(asked.out == plain.out);
+  CHECK(contains(asked.err, "repetition_penalty 1.5; that is not followed"));
+  CHECK_FALSE(contains(asked.err, "no_repeat_ngram_size"));
+  CHECK(contains(run_well({"info", copy}).out, "repetition_penalty 1.5"));
+}
+
 TEST_CASE("folders: without a tokenizer and a sentence some ids are shown, and are measured") {
   const std::string gpt2 = reference_folder("gpt2");
   CHECK(contains(run_well({"trace", "--model", gpt2, "--list"}).out, "token_ids"));

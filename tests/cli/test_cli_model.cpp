@@ -258,8 +258,10 @@ TEST_CASE("generate: the same seed, the same text; over the context it says so o
             .out == "a b c d e f a b c d e f\n");
   check_refused(run(joined(base, {"--temperature", "-1"})), 2, {"temperature"});
   check_refused(run(joined(base, {"--top-p", "2"})), 2, {"top-p"});
-  check_refused(run(joined(base, {"--greedy", "--temperature", "2"})), 2,
-                {"--greedy", "--temperature"});
+  for (const auto& idle :
+       {std::pair{"--temperature", "2"}, {"--top-k", "3"}, {"--top-p", "0.5"}, {"--seed", "4"}})
+    check_refused(run(joined(base, {"--greedy", idle.first, idle.second})), 2,
+                  {"--greedy", idle.first});
   check_refused(run(joined(base, {"--tokens", "-3"})), 2, {"--tokens"});
   check_refused(run({"generate", "--model", "induction", "--tokens", "1"}), 2, {"no token"});
 }

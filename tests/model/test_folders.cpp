@@ -228,12 +228,36 @@ TEST_CASE("folders: each key of a config is read by itself") {
   neo.set("layer_norm_epsilon", 1e-3);
   CHECK(neo.config().norm_epsilon == 1e-3);
   // Layers in two groups, counted on from one to the next.
+  neo.set("attention_layers", nullptr);
   neo.set("attention_types", Json::parse(R"([[["global"], 1], [["local"], 1]])"));
   CHECK(neo.config().local_layers == std::vector{1});
   neo.set("num_layers", 5);
   neo.set("attention_types",
           Json::parse(R"([[["local", "global"], 1], [["global", "local", "local"], 1]])"));
   CHECK(neo.config().local_layers == std::vector{0, 3, 4});
+  // Said one by one, layers are as that list has them, whatever the groups say.
+  neo.set("attention_layers", {"global", "local", "global", "global", "local"});
+  CHECK(neo.config().local_layers == std::vector{1, 4});
+  CHECK(has(neo.problem_with("attention_layers", {"global"}), "attention_layers"));
+  const Copy gpt2("gpt2");  // its norms have shifts
+  CHECK(has(gpt2.problem_with("bias", false), "bias"));
+  CHECK(gpt2.problem_with("bias", true) == "");
+}
+
+TEST_CASE("folders: RoBERTa adds the first row of segments, of however many there are") {
+  const auto backend = make_reference_backend();
+  const Copy copy("roberta");
+  constexpr const char* kTable = "roberta.embeddings.token_type_embeddings.weight";
+  copy.change_weights([&](auto& all) {
+    auto& [shape, numbers] = all.at(kTable);
+    shape[0] = 2;
+    numbers.resize(2 * numbers.size(), 5);
+  });
+  CHECK(has(copy.problem(), "token_type_embeddings"));  // the config says one
+  copy.set("type_vocab_size", 2);
+  check_folder(copy.path(), *backend);
+  copy.set("type_vocab_size", nullptr);
+  check_folder(copy.path(), *backend);
 }
 
 TEST_CASE("folders: a head is tied as the config says, and where the file has none") {
@@ -259,7 +283,14 @@ TEST_CASE("folders: a head is tied as the config says, and where the file has no
   neox.set("tie_word_embeddings", true);
   CHECK(neox.config().tied_head);
   gpt2.set("tie_word_embeddings", false);  // but there is none
+  CHECK(has(gpt2.problem(), "lm_head.weight"));
+  gpt2.set("architectures", Json::array({"GPT2Model"}));  // which has none
   check_folder(gpt2.path(), *backend);
+  for (const auto& [name, head] : {std::pair{"gpt_neo", "lm_head.weight"},
+                                   std::pair{"bert", "cls.predictions.decoder.weight"}}) {
+    CAPTURE(std::string(name));
+    CHECK(has(Copy(name).problem_with("tie_word_embeddings", false), head));
+  }
 }
 
 TEST_CASE("folders: what an encoder-decoder's row begins and ends with") {
@@ -290,6 +321,28 @@ TEST_CASE("folders: what an encoder-decoder's row begins and ends with") {
   CHECK(has(other.problem(), "generation_config.json"));
   CHECK_FALSE(has(other.problem(), "/config.json"));
   CHECK(has(other.problem(), "eos_token_id"));
+  // What is never written: bad words apart from what ends a row, and what is suppressed.
+  write_file_atomic(other / "generation_config.json",
+                    R"({"bad_words_ids": [[9], [2], [4]], "suppress_tokens": [11, 9]})");
+  CHECK(other.file().never == std::vector{4, 9, 11});
+  CHECK(ModelFolder(other.path()).unfollowed().empty());
+  write_file_atomic(other / "generation_config.json", R"({"suppress_tokens": "all"})");
+  CHECK(has(other.problem(), "suppress_tokens"));
+  write_file_atomic(
+      other / "generation_config.json",
+      R"({"repetition_penalty": 1.5, "min_length": 0, "begin_suppress_tokens": [2]})");
+  CHECK(ModelFolder(other.path()).unfollowed() ==
+        std::vector<std::string>{"repetition_penalty 1.5", "begin_suppress_tokens"});
+  const Copy decoder("gpt2");
+  decoder.set("bad_words_ids", Json::parse("[[30]]"));
+  CHECK(ModelFolder(decoder.path()).unfollowed() == std::vector<std::string>{"bad_words_ids"});
+  // Older files of BART say it so.
+  const Copy old("bart");
+  fs::remove(old / "generation_config.json");
+  old.set("forced_bos_token_id", nullptr);
+  CHECK(old.file().forced.empty());
+  old.set("force_bos_token_to_be_generated", true);
+  CHECK(old.file().forced == std::vector{0});
   fs::remove(other / "generation_config.json");
   other.set("forced_bos_token_id", "</s>");
   CHECK(has(other.problem(), "/config.json"));
@@ -348,6 +401,19 @@ TEST_CASE("folders: a head that is not read is refused, and one that is missing 
     copy.set("architectures", Json::array({name}));
     CHECK(has(copy.problem(), head));
   }
+  // Both heads in one file, or the other one: the named head is read, or missed by its name.
+  const auto names = [](const Copy& copy, const char* head) {
+    copy.set("architectures", Json::array({head}));
+  };
+  const Copy classes("bert-classifier"), tokens("bert");
+  names(classes, "BertForMaskedLM");
+  CHECK(has(classes.problem(), "cls.predictions.transform.dense.weight"));
+  names(tokens, "BertForSequenceClassification");
+  CHECK(has(tokens.problem(), "classifier.weight"));
+  tokens.change_weights([&](auto& all) { all["classifier.weight"] = {{3, 1}, {1, 2, 3}}; });
+  names(tokens, "BertForMaskedLM");
+  CHECK(tokens.problem() == "");
+  CHECK(tokens.config().form == ModelForm::kTokens);
 }
 
 TEST_CASE("folders: hidden tokens are scored by another matrix than the table where one counts") {
@@ -414,7 +480,7 @@ TEST_CASE("folders: what a class computes whatever its config says") {
   qwen.set("use_sliding_window", true);
   CHECK(has(qwen.problem_with("layer_types", Json{"sliding_attention"}), "layer_types"));
   CHECK(has(qwen.problem_with("layer_types", Json{"sliding_attention", "odd"}), "layer_types"));
-  neo.set("attention_types", nullptr);
+  for (const char* key : {"attention_types", "attention_layers"}) neo.set(key, nullptr);
   CHECK(has(neo.problem(), "attention_types"));
   neo.set("num_layers", 24);
   CHECK(neo.config().local_layers == std::vector{1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23});

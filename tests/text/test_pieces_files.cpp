@@ -95,6 +95,36 @@ TEST_CASE("pieces: vocab.txt, as BERT has it") {
   CHECK(has(files.refused(), "do_lower_case"));
 }
 
+TEST_CASE("pieces: tokens that only the files beside a vocabulary name are found in a text") {
+  const FilesOfModel files;
+  files.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n[x]\n[\nx\n]\nn\n##n\n");
+  CHECK(ids_of(files.open().encode("[x] n", false)) == Ids{6, 7, 8, 9});
+  for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
+    CAPTURE(name);
+    files.write(name, R"({"additional_special_tokens": ["[x]"]})");
+    CHECK(ids_of(files.open().encode("[x] n", false)) == Ids{5, 9});
+    files.write(name, "{}");
+  }
+  // One that is not special is looked for in what the normalizer makes of the text.
+  files.write("added_tokens.json", R"({"nn1": 11})");
+  CHECK(ids_of(files.open().encode("NN1", false)) == Ids{11});
+}
+
+TEST_CASE("pieces: beside a tokenizer.json as well, where its vocabulary has them") {
+  const FilesOfModel files;
+  files.write("tokenizer.json",
+              R"({"added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
+                  "model": {"type": "WordPiece", "unk_token": "?", "max_input_chars_per_word": 9,
+                            "continuing_subword_prefix": "##",
+                            "vocab": {"?": 0, "[M]": 1, "a": 2, "b": 3, "<x>": 4}}})");
+  CHECK(ids_of(files.open().encode("a [M] <x>")) == Ids{2, 0, 0, 0, 0, 0, 0});
+  files.write("tokenizer_config.json",
+              R"({"mask_token": "[M]", "added_tokens_decoder": {"4": {"content": "<x>"},
+                  "9": {"content": "<y>"}}, "additional_special_tokens": ["<z>"]})");
+  CHECK(ids_of(files.open().encode("a [M] <x>")) == Ids{2, 1, 4});
+  CHECK(files.open().size() == 5);  // what has no piece is not added
+}
+
 TEST_CASE("pieces: a list of SentencePiece's pieces") {
   const FilesOfModel files;
   Json pieces = {"<unk>", "<s>", "</s>"};

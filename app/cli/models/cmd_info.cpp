@@ -91,6 +91,7 @@ int run_info(const std::string& given) {
   print_parameters(folder.parameters());
   line("files", bytes_text(folder.weights().bytes()) + ", " + folder.weights().number_types());
   line("tokenizer", PieceTokenizer::is_in(ref) ? "yes" : "none: ids stand for tokens");
+  for (const std::string& rule : folder.unfollowed()) line("not followed", printable(rule));
   const std::vector<std::string> others = folder.unused();
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < std::min(others.size(), kShown); ++i)

@@ -165,21 +165,81 @@ std::vector<int> ends_in(std::span<const RowsFile> files, int last) {
   });
 }
 
-std::vector<int> never_in(std::span<const RowsFile> files, int last) {
+// Words of one id each; what ends a row is never among them.
+std::vector<int> bad_words_in(std::span<const RowsFile> files, int last,
+                              const std::vector<int>& ends) {
   constexpr const char* kKey = "bad_words_ids";
-  return said_of(files, kKey, std::vector<int>(), [last](const FolderConfig& config) {
+  return said_of(files, kKey, std::vector<int>(), [&](const FolderConfig& config) {
     std::vector<int> never;
     const OrderedJson& words = config.at(kKey);
     for (const OrderedJson& word : words) {
       const bool one = words.is_array() && word.is_array() && word.size() == 1 &&
                        word[0].is_number_unsigned() && word[0] <= last;
       if (!one) config.reader().fail(kKey, Message{"folder.single_ids"}, words);
-      never.push_back(word[0].get<int>());
+      const int id = word[0].get<int>();
+      if (std::ranges::find(ends, id) == ends.end()) never.push_back(id);
     }
-    std::ranges::sort(never);
-    never.erase(std::unique(never.begin(), never.end()), never.end());
     return never;
   });
+}
+
+std::vector<int> suppressed_in(std::span<const RowsFile> files, int last) {
+  constexpr const char* kKey = "suppress_tokens";
+  return said_of(files, kKey, std::vector<int>(), [last](const FolderConfig& config) {
+    std::vector<int> ids;
+    const OrderedJson& said = config.at(kKey);
+    for (const OrderedJson& id : said) {
+      const bool row = said.is_array() && id.is_number_unsigned() && id <= last;
+      if (!row) config.reader().fail(kKey, Message{"session.ids"}, said);
+      ids.push_back(id.get<int>());
+    }
+    return ids;
+  });
+}
+
+std::vector<int> never_in(std::span<const RowsFile> files, int last, const std::vector<int>& ends) {
+  std::vector<int> never = bad_words_in(files, last, ends);
+  for (const int id : suppressed_in(files, last)) never.push_back(id);
+  std::ranges::sort(never);
+  never.erase(std::unique(never.begin(), never.end()), never.end());
+  return never;
+}
+
+// What changes which token is the likeliest one, and is not computed here: a number apart from the
+// one that changes nothing, or a list with something in it. `lists`: of a model that goes on with a
+// text they are not followed either.
+std::vector<std::string> unfollowed_in(std::span<const RowsFile> files, bool lists) {
+  struct Rule {
+    const char* key;
+    double nothing = 0;
+  };
+  static constexpr Rule kRules[] = {{"repetition_penalty", 1},
+                                    {"encoder_repetition_penalty", 1},
+                                    {"no_repeat_ngram_size"},
+                                    {"min_length"},
+                                    {"encoder_no_repeat_ngram_size"},
+                                    {"min_new_tokens"},
+                                    {"begin_suppress_tokens"},
+                                    {"forced_decoder_ids"},
+                                    {"sequence_bias"}};
+  std::vector<std::string> asked;
+  const auto look = [&](const char* key, double nothing) {
+    const bool changes = said_of(files, key, false, [&](const FolderConfig& config) {
+      const OrderedJson& said = config.at(key);
+      return said.is_number() ? said != nothing : said.is_structured() && !said.empty();
+    });
+    if (!changes) return;
+    const std::string text = said_of(files, key, std::string(), [&](const FolderConfig& config) {
+      return config.at(key).is_number() ? " " + config.at(key).dump() : std::string();
+    });
+    asked.push_back(key + text);
+  };
+  for (const Rule& rule : kRules) look(rule.key, rule.nothing);
+  if (lists) {
+    look("bad_words_ids", 0);
+    look("suppress_tokens", 0);
+  }
+  return asked;
 }
 
 }  // namespace
@@ -195,11 +255,13 @@ void ModelFolder::read_rows_rules() {
   std::vector<RowsFile> files = {{path_ / "config.json", &config_}};
   if (own) files.insert(files.begin(), {path, &*own});
   file_.ends = ends_in(files, last);
-  if (file_.config.form != ModelForm::kTranslate) return;
+  const bool writes_rows = file_.config.form == ModelForm::kTranslate;
+  unfollowed_ = unfollowed_in(files, !writes_rows);
+  if (!writes_rows) return;
   if (const auto id = id_in(files, "decoder_start_token_id", last)) file_.begin = id;
   if (!file_.begin) file_.begin = id_in(files, "bos_token_id", last);
   if (const auto id = id_in(files, "forced_bos_token_id", last)) file_.forced = {*id};
-  file_.never = never_in(files, last);
+  file_.never = never_in(files, last, file_.ends);
 }
 
 }  // namespace headlight

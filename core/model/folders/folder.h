@@ -28,6 +28,8 @@ class ModelFolder {
   std::span<const TensorSpec> parameters() const { return parameters_; }
   const FolderWeights& weights() const { return weights_; }
   std::vector<std::string> unused() const { return weights_.unused(parameters_, rows_); }
+  /// What the folder asks of a program that writes and is not followed here, "min_length 5".
+  const std::vector<std::string>& unfollowed() const { return unfollowed_; }
   /// Bytes of the parameters as they are computed with.
   double memory() const;
 
@@ -48,6 +50,7 @@ class ModelFolder {
   std::vector<WeightRow> rows_;
   ModelFile file_;
   std::vector<TensorSpec> parameters_;
+  std::vector<std::string> unfollowed_;
 };
 
 }  // namespace headlight

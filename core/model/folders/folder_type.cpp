@@ -37,18 +37,26 @@ std::string architecture(const FolderConfig& config) {
 
 }  // namespace
 
-bool has_language_head(const FolderConfig& config) {
+std::string named_head(const FolderConfig& config) {
   const std::string name = architecture(config);
-  return name.find("ForCausalLM") != name.npos || name.find("LMHead") != name.npos;
+  const std::size_t at = name.find("For");
+  return at == name.npos ? "" : name.substr(at + 3);
+}
+
+bool ties_head(const FolderConfig& config, bool stored, bool usual) {
+  if (config.flag_or("tie_word_embeddings", usual)) return true;
+  const std::string name = architecture(config);
+  const bool has_head = !named_head(config).empty() || name.find("LMHead") != name.npos ||
+                        name.find("MTModel") != name.npos;
+  return !stored && !has_head;
 }
 
 void check_head(const FolderConfig& config, const FolderType& type) {
-  const std::string name = architecture(config);
-  const std::size_t at = name.find("For");
-  if (at == name.npos) return;
+  const std::string name = architecture(config), named = named_head(config);
+  if (named.empty()) return;
   std::string known;
   for (const std::string_view head : type.read_heads) {
-    if (std::string_view(name).substr(at + 3) == head) return;
+    if (named == head) return;
     known += (known.empty() ? "For" : ", For") + std::string(head);
   }
   throw Error(Message{known.empty() ? "folder.no_head" : "folder.unknown_head",

@@ -128,6 +128,8 @@ StridedSource strided_source(const WeightSource& source, std::span<const Axis> a
       s.strides.resize(axes.size());
       for (std::size_t a = axes.size(); a-- > 0;) s.strides[a] = step, step *= axes[a].size;
       for (const Axis& axis : axes) s.shape.push_back(axis.size);
+      if (parts > 1) s.shape[0] *= parts;
+      s.offset = part * step;
       return s;
     }
     case WeightLayout::kLinear:

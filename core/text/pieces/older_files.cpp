@@ -51,15 +51,32 @@ std::string word(const Json& json, const char* key) {
   return json[key].get<std::string>();
 }
 
+// The settings' added_tokens_decoder, each with its id.
+std::vector<Json> detailed_tokens(const OlderFiles& files) {
+  std::vector<Json> tokens;
+  if (!files.settings.is_object() || !files.settings.contains("added_tokens_decoder"))
+    return tokens;
+  const Json& details = files.settings["added_tokens_decoder"];
+  for (auto entry = details.begin(); details.is_object() && entry != details.end(); ++entry) {
+    const bool number = !entry.key().empty() && entry.key().size() < 9 &&
+                        entry.key().find_first_not_of("0123456789") == std::string::npos;
+    if (!number || !entry->is_object())
+      PieceJson(*entry, "added_tokens_decoder." + visible_label(entry.key()))
+          .fail(Message{"pieces.expected.object"});
+    tokens.push_back(*entry);
+    tokens.back()["id"] = std::stoi(entry.key());
+  }
+  return tokens;
+}
+
 // The special tokens that the vocabulary has, what added_tokens.json says, and what the settings'
 // added_tokens_decoder says in more detail.
 Json added_tokens(const Json& vocab, const OlderFiles& files, const SpecialNames& names,
                   bool mask_takes_blank) {
   std::map<int, Json> by_id;
-  const auto special = [&](const std::string& content) {
-    return std::find(names.begin(), names.end(), content) != names.end();
-  };
-  for (const std::string& name : names) {
+  std::vector<std::string> specials(names.begin(), names.end());
+  specials.insert(specials.end(), files.more_special.begin(), files.more_special.end());
+  for (const std::string& name : specials) {
     if (name.empty() || !vocab.contains(name)) continue;
     const int id = PieceJson(vocab[name], "vocab." + name).integer(0, kMaxVocabulary - 1);
     by_id[id] = added_token_json(id, name, true, mask_takes_blank && name == "<mask>");
@@ -68,23 +85,12 @@ Json added_tokens(const Json& vocab, const OlderFiles& files, const SpecialNames
     for (auto entry = files.added.begin(); entry != files.added.end(); ++entry) {
       const PieceJson value(*entry, "added_tokens.json: " + visible_label(entry.key()));
       const int id = value.integer(0, kMaxVocabulary - 1);
-      by_id[id] = added_token_json(id, entry.key(), special(entry.key()));
+      const bool special = std::ranges::find(specials, entry.key()) != specials.end();
+      by_id[id] = added_token_json(id, entry.key(), special);
+      by_id[id]["normalized"] = !special;
     }
   }
-  if (files.settings.is_object() && files.settings.contains("added_tokens_decoder")) {
-    const Json& details = files.settings["added_tokens_decoder"];
-    for (auto entry = details.begin(); details.is_object() && entry != details.end(); ++entry) {
-      const bool number = !entry.key().empty() && entry.key().size() < 9 &&
-                          entry.key().find_first_not_of("0123456789") == std::string::npos;
-      if (!number || !entry->is_object())
-        PieceJson(*entry, "added_tokens_decoder." + visible_label(entry.key()))
-            .fail(Message{"pieces.expected.object"});
-      const int id = std::stoi(entry.key());
-      Json token = *entry;
-      token["id"] = id;
-      by_id[id] = std::move(token);
-    }
-  }
+  for (const Json& token : detailed_tokens(files)) by_id[token["id"].get<int>()] = token;
   Json list = Json::array();
   for (auto& [id, token] : by_id) list.push_back(std::move(token));
   return list;
@@ -143,6 +149,51 @@ void append_merges(const std::string& piece, const Json& ids, Json& merges) {
   }
   std::sort(ways.begin(), ways.end());
   for (auto& [l, r, merge] : ways) merges.push_back(std::move(merge));
+}
+
+std::optional<int> id_of_token(const Json& tokenizer, const std::string& text) {
+  if (const auto added = tokenizer.find("added_tokens");
+      added != tokenizer.end() && added->is_array()) {
+    for (const Json& token : *added) {
+      if (token.is_object() && token.value("content", Json()) == text)
+        return PieceJson(token, "added_tokens").at("id").integer(0, kMaxVocabulary - 1);
+    }
+  }
+  const auto model = tokenizer.find("model");
+  if (model == tokenizer.end() || !model->is_object() || !model->contains("vocab"))
+    return std::nullopt;
+  const Json& vocab = (*model)["vocab"];
+  if (vocab.is_object() && vocab.contains(text))
+    return PieceJson(vocab[text], "model.vocab").integer(0, kMaxVocabulary - 1);
+  for (std::size_t id = 0; vocab.is_array() && id < vocab.size(); ++id) {
+    if (vocab[id].is_array() && !vocab[id].empty() && vocab[id][0] == text)
+      return static_cast<int>(id);
+  }
+  return std::nullopt;
+}
+
+void add_missing_tokens(const OlderFiles& files, const SpecialNames& names, Json& tokenizer) {
+  if (!tokenizer.is_object()) return;
+  Json list = tokenizer.contains("added_tokens") ? tokenizer["added_tokens"] : Json();
+  if (list.is_null()) list = Json::array();
+  if (!list.is_array()) return;  // said where it is read
+  std::set<std::string> known;
+  for (const Json& token : list) known.insert(word(token, "content"));
+  const auto add = [&](Json token) {
+    const std::string content = word(token, "content");
+    const std::optional<int> id = id_of_token(tokenizer, content);
+    const bool there = !content.empty() && id && token["id"] == *id;
+    if (there && known.insert(content).second) list.push_back(std::move(token));
+  };
+  for (Json& token : detailed_tokens(files)) add(std::move(token));
+  std::vector<std::string> specials(names.begin(), names.end());
+  specials.insert(specials.end(), files.more_special.begin(), files.more_special.end());
+  for (const std::string& name : specials) {
+    if (name.empty() || known.contains(name)) continue;
+    if (const std::optional<int> id = id_of_token(tokenizer, name))
+      add(added_token_json(*id, name, true, name == "<mask>"));
+  }
+  tokenizer["added_tokens"] = std::move(list);
 }
 
 Json read_merge_lines(std::string_view text) {

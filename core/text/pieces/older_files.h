@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,14 @@ void append_merges(const std::string& piece, const nlohmann::json& ids, nlohmann
 
 /// Each throws Error that says what is wrong, and fills names that nothing said.
 ///
+/// The id of a token by its text, wherever a tokenizer.json lists it: among those that were added,
+/// or in the vocabulary of its model.
+std::optional<int> id_of_token(const nlohmann::json& tokenizer, const std::string& text);
+
+/// Adds to a tokenizer.json the tokens of its vocabulary that only the files beside it call special
+/// or added: they are found in a text as its own added tokens are. Throws Error.
+void add_missing_tokens(const OlderFiles&, const SpecialNames&, nlohmann::json& tokenizer);
+
 /// The lines of GPT-2's and RoBERTa's merges.txt.
 nlohmann::json read_merge_lines(std::string_view merges);
 /// Their vocab.json and those lines.

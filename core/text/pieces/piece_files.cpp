@@ -202,8 +202,10 @@ PieceFiles read_piece_files(const std::filesystem::path& folder,
     older.config = read_json(folder / "config.json");
   if (whole) {
     files.tokenizer = read_json(files.file);
-    in_piece_file(folder / "tokenizer_config.json",
-                  [&] { apply_class_settings(older, files.names, files.tokenizer); });
+    in_piece_file(folder / "tokenizer_config.json", [&] {
+      add_missing_tokens(older, files.names, files.tokenizer);
+      apply_class_settings(older, files.names, files.tokenizer);
+    });
     return files;
   }
   if (is_file(folder / "added_tokens.json")) older.added = read_json(folder / "added_tokens.json");

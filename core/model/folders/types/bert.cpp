@@ -2,6 +2,8 @@
 // segments, RoBERTa (Liu et al. 2019) with positions that begin behind that of padding. Each as a
 // model of hidden tokens, as a classifier, or without a head: then the last step sets the rows
 // beside those of the table.
+#include <algorithm>
+
 #include "core/model/folders/types/types.h"
 
 namespace headlight {
@@ -52,7 +54,23 @@ void set_classifier(const FolderConfig& in, ModelFile& file, Pooler pooler, std:
 void set_hidden_tokens(const FolderConfig& in, bool has_projection, Config& c) {
   c.head_transform = true;
   c.head_bias = true;
-  c.tied_head = in.flag_or("tie_word_embeddings", true) || !has_projection;
+  c.tied_head = ties_head(in, has_projection);
+}
+
+// The head that the config names, else the one whose weights (`classes`: their shape) are there.
+enum class Head { kNone, kClasses, kTokens };
+Head head_of(const FolderConfig& in, const std::vector<std::int64_t>* classes, bool tokens) {
+  const std::string named = named_head(in);
+  if (named == "SequenceClassification") return Head::kClasses;
+  if (!named.empty()) return Head::kTokens;
+  if (classes && !classes->empty()) return Head::kClasses;
+  return tokens ? Head::kTokens : Head::kNone;
+}
+
+// As many as the head has rows. Where it has none, that is said by its name.
+std::int64_t class_count(const std::vector<std::int64_t>* shape) {
+  constexpr std::int64_t kUsual = 2;
+  return shape && !shape->empty() ? (*shape)[0] : kUsual;
 }
 
 void set_sizes(const FolderConfig& in, Config& c) {
@@ -75,11 +93,23 @@ ModelFile read_bert(const FolderConfig& in, const TensorShapes& shape_of_tensor)
   const int segments = in.whole_or("type_vocab_size", 2, 0, kSegments);
   file.config.segments = segments > 0;
   if (segments > 0) file.config.segment_rows = segments;
-  if (const auto* rows = shape_of_tensor("classifier.weight"); rows && !rows->empty())
-    set_classifier(in, file, Pooler::kTanh, (*rows)[0]);
-  else if (shape_of_tensor("cls.predictions.transform.dense.weight"))
+  const auto* classes = shape_of_tensor("classifier.weight");
+  const Head head =
+      head_of(in, classes, shape_of_tensor("cls.predictions.transform.dense.weight") != nullptr);
+  if (head == Head::kClasses) set_classifier(in, file, Pooler::kTanh, class_count(classes));
+  if (head == Head::kTokens)
     set_hidden_tokens(in, shape_of_tensor(kBertProjection) != nullptr, file.config);
   return file;
+}
+
+// RoBERTa's tokens are all of the first segment: of a table of several rows, which may be there,
+// the first is added to every token.
+constexpr const char* kSegmentTable = "embeddings.token_type_embeddings.weight";
+int segment_rows(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
+  constexpr int kMost = 1024, kUsual = 2;
+  const auto* table = shape_of_tensor(kSegmentTable);
+  const bool there = table && !table->empty() && (*table)[0] > 0 && (*table)[0] <= kMost;
+  return in.whole_or("type_vocab_size", there ? static_cast<int>((*table)[0]) : kUsual, 0, kMost);
 }
 
 ModelFile read_roberta(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
@@ -91,12 +121,12 @@ ModelFile read_roberta(const FolderConfig& in, const TensorShapes& shape_of_tens
   file.unplaced = c.position_offset - 1;
   file.context = in.whole("max_position_embeddings", c.position_offset + 1, kLargestContext) -
                  c.position_offset;
-  const int segments = in.whole_or("type_vocab_size", 1, 0, 1);
-  c.segments = segments > 0;
-  if (segments > 0) c.segment_rows = segments;
-  if (const auto* rows = shape_of_tensor("classifier.out_proj.weight"); rows && !rows->empty())
-    set_classifier(in, file, Pooler::kTanh, (*rows)[0]);
-  else if (shape_of_tensor("lm_head.dense.weight")) {
+  c.segments = segment_rows(in, shape_of_tensor) > 0;
+  if (c.segments) c.segment_rows = 1;
+  const auto* classes = shape_of_tensor("classifier.out_proj.weight");
+  const Head head = head_of(in, classes, shape_of_tensor("lm_head.dense.weight") != nullptr);
+  if (head == Head::kClasses) set_classifier(in, file, Pooler::kTanh, class_count(classes));
+  if (head == Head::kTokens) {
     set_hidden_tokens(in, shape_of_tensor(kRobertaProjection) != nullptr, c);
     // The head computes GELU whatever the layers do.
     if (c.activation != Activation::kGelu) in.refuse("hidden_act", "gelu");
@@ -114,21 +144,22 @@ ModelFile read_distilbert(const FolderConfig& in, const TensorShapes& shape_of_t
   c.d_hidden = in.whole("hidden_dim", 1, kMaxWidth);
   c.activation = in.activation("activation", "gelu");
   file.context = in.whole("max_position_embeddings", 1, kLargestContext);
-  if (const auto* rows = shape_of_tensor("classifier.weight"); rows && !rows->empty())
-    set_classifier(in, file, Pooler::kRelu, (*rows)[0]);
-  else if (shape_of_tensor("vocab_transform.weight"))
+  const auto* classes = shape_of_tensor("classifier.weight");
+  const Head head = head_of(in, classes, shape_of_tensor("vocab_transform.weight") != nullptr);
+  if (head == Head::kClasses) set_classifier(in, file, Pooler::kRelu, class_count(classes));
+  if (head == Head::kTokens)
     set_hidden_tokens(in, shape_of_tensor(kDistilbertProjection) != nullptr, c);
   return file;
 }
 
 // The layers of BERT and RoBERTa. Older files call a norm's numbers gamma and beta.
-std::vector<WeightRow> encoder_rows() {
+std::vector<WeightRow> encoder_rows(int segments = 1) {
   const Section attention = Section::kAttention, network = Section::kFeedForward,
                 input = Section::kInput;
   return {
       {Role::kTokenTable, "embeddings.word_embeddings.weight"},
       {Role::kPositionTable, "embeddings.position_embeddings.weight"},
-      {Role::kSegmentTable, "embeddings.token_type_embeddings.weight"},
+      {Role::kSegmentTable, kSegmentTable, {}, 0, segments},
       {Role::kNormScale, "embeddings.LayerNorm.weight|embeddings.LayerNorm.gamma", {}, 0, 1, input},
       {Role::kNormShift, "embeddings.LayerNorm.bias|embeddings.LayerNorm.beta", {}, 0, 1, input},
       {Role::kQueryWeight, "encoder.layer.{l}.attention.self.query.weight", kProduct},
@@ -208,19 +239,20 @@ std::vector<WeightRow> bert_rows(const FolderConfig&, const TensorShapes& shape_
        {Role::kClassBias, "classifier.bias"}});
 }
 
-std::vector<WeightRow> roberta_rows(const FolderConfig&, const TensorShapes& shape_of) {
+std::vector<WeightRow> roberta_rows(const FolderConfig& in, const TensorShapes& shape_of) {
   const Section end = Section::kPrediction;
-  return with_rows(encoder_rows(), {{Role::kHeadWeight, "lm_head.dense.weight", kProduct},
-                                    {Role::kHeadBias, "lm_head.dense.bias"},
-                                    {Role::kNormScale, "lm_head.layer_norm.weight", {}, 0, 1, end},
-                                    {Role::kNormShift, "lm_head.layer_norm.bias", {}, 0, 1, end},
-                                    {Role::kUnembedding, kRobertaProjection, kProduct},
-                                    {Role::kUnembeddingBias,
-                                     bias_name(shape_of, "lm_head.decoder.bias", "lm_head.bias")},
-                                    {Role::kPoolerWeight, "classifier.dense.weight", kProduct},
-                                    {Role::kPoolerBias, "classifier.dense.bias"},
-                                    {Role::kClassWeight, "classifier.out_proj.weight", kProduct},
-                                    {Role::kClassBias, "classifier.out_proj.bias"}});
+  return with_rows(
+      encoder_rows(std::max(segment_rows(in, shape_of), 1)),
+      {{Role::kHeadWeight, "lm_head.dense.weight", kProduct},
+       {Role::kHeadBias, "lm_head.dense.bias"},
+       {Role::kNormScale, "lm_head.layer_norm.weight", {}, 0, 1, end},
+       {Role::kNormShift, "lm_head.layer_norm.bias", {}, 0, 1, end},
+       {Role::kUnembedding, kRobertaProjection, kProduct},
+       {Role::kUnembeddingBias, bias_name(shape_of, "lm_head.decoder.bias", "lm_head.bias")},
+       {Role::kPoolerWeight, "classifier.dense.weight", kProduct},
+       {Role::kPoolerBias, "classifier.dense.bias"},
+       {Role::kClassWeight, "classifier.out_proj.weight", kProduct},
+       {Role::kClassBias, "classifier.out_proj.bias"}});
 }
 
 std::vector<WeightRow> distilbert_rows(const FolderConfig&, const TensorShapes&) {

@@ -24,14 +24,17 @@ ModelFile read_gpt2(const FolderConfig& in, const TensorShapes& shape_of_tensor)
   c.d_hidden = in.whole_or("n_inner", 4 * c.d_model, 1, kMaxWidth);
   c.activation = in.activation("activation_function", "gelu_new");
   c.positions = PositionKind::kLearned;
-  c.bias = in.flag_or("bias", shape_of_tensor("h.0.ln_1.bias") != nullptr);
+  // nanoGPT says it; others leave no bias out that is there.
+  const bool stored = shape_of_tensor("h.0.ln_1.bias") != nullptr;
+  if (stored) in.only("bias", true);
+  c.bias = in.flag_or("bias", stored);
   c.head_bias = false;
   c.norm_epsilon = in.epsilon_or("layer_norm_epsilon", 1e-5);
   c.scale = in.flag_or("scale_attn_weights", true);
   in.only("scale_attn_by_inverse_layer_idx", false);
   in.only("add_cross_attention", false);
   // A head in the file counts only where the config says that it is not the table.
-  c.tied_head = in.flag_or("tie_word_embeddings", true) || !shape_of_tensor("lm_head.weight");
+  c.tied_head = ties_head(in, shape_of_tensor("lm_head.weight") != nullptr);
   return file;
 }
 

@@ -5,16 +5,10 @@
 namespace headlight {
 namespace {
 
-// "attention_types": [[["global", "local"], 6]] is six times these two; twelve times where the
-// config does not say it.
-void read_windows(const FolderConfig& in, Config& c) {
-  constexpr int kUsualLayers = 24;
-  if (!in.has("attention_types") && c.layers == kUsualLayers) {
-    for (int layer = 1; layer < c.layers; layer += 2) c.local_layers.push_back(layer);
-    c.local_window = in.whole_or("window_size", 256, 1, 1 << 30);
-    return;
-  }
+// "attention_types": [[["global", "local"], 6]] is six times these two.
+std::vector<int> local_by_types(const FolderConfig& in, int layers) {
   const std::string known = "[[[\"global\", \"local\"], times], …] for all layers";
+  std::vector<int> local;
   int layer = 0;
   for (const OrderedJson& group : in.at("attention_types")) {
     const bool right = group.is_array() && group.size() == 2 && group[0].is_array() &&
@@ -23,14 +17,43 @@ void read_windows(const FolderConfig& in, Config& c) {
     for (int time = 0; time < group[1].get<int>(); ++time) {
       for (const OrderedJson& kind : group[0]) {
         if (kind != "global" && kind != "local") in.refuse("attention_types", known);
-        if (kind == "local") c.local_layers.push_back(layer);
+        if (kind == "local") local.push_back(layer);
         ++layer;
-        if (layer > c.layers) in.refuse("attention_types", known);
+        if (layer > layers) in.refuse("attention_types", known);
       }
     }
   }
-  if (layer != c.layers) in.refuse("attention_types", known);
-  if (!c.local_layers.empty()) c.local_window = in.whole_or("window_size", 256, 1, 1 << 30);
+  if (layer != layers) in.refuse("attention_types", known);
+  return local;
+}
+
+// "attention_layers": ["global", "local", …], one by one.
+std::vector<int> local_by_layers(const FolderConfig& in, int layers) {
+  const OrderedJson& kinds = in.at("attention_layers");
+  const std::string known = "[\"global\", \"local\", …] for all layers";
+  if (!kinds.is_array() || std::ssize(kinds) != layers) in.refuse("attention_layers", known);
+  std::vector<int> local;
+  for (int layer = 0; layer < layers; ++layer) {
+    const OrderedJson& kind = kinds[static_cast<std::size_t>(layer)];
+    if (kind != "global" && kind != "local") in.refuse("attention_layers", known);
+    if (kind == "local") local.push_back(layer);
+  }
+  return local;
+}
+
+// Where both are there, the list of layers counts. Where neither is, 24 layers look back over a
+// window in turn.
+void read_windows(const FolderConfig& in, Config& c) {
+  constexpr int kUsualLayers = 24, kUsualWindow = 256;
+  const bool one_by_one = in.has("attention_layers");
+  if (in.has("attention_types") || (!one_by_one && c.layers != kUsualLayers)) {
+    c.local_layers = local_by_types(in, c.layers);
+  } else {
+    for (int layer = 1; layer < c.layers; layer += 2) c.local_layers.push_back(layer);
+  }
+  if (one_by_one) c.local_layers = local_by_layers(in, c.layers);
+  if (!c.local_layers.empty())
+    c.local_window = in.whole_or("window_size", kUsualWindow, 1, 1 << 30);
 }
 
 ModelFile read_gpt_neo(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
@@ -47,7 +70,7 @@ ModelFile read_gpt_neo(const FolderConfig& in, const TensorShapes& shape_of_tens
   c.positions = PositionKind::kLearned;
   c.scale = false;
   c.qkv_bias = c.head_bias = false;
-  c.tied_head = in.flag_or("tie_word_embeddings", true) || !shape_of_tensor("lm_head.weight");
+  c.tied_head = ties_head(in, shape_of_tensor("lm_head.weight") != nullptr);
   read_windows(in, c);
   return file;
 }

@@ -40,8 +40,7 @@ ModelFile read_gpt_neox(const FolderConfig& in, const TensorShapes& shape_of_ten
   if (in.flag_or("use_parallel_residual", true)) c.block = BlockKind::kParallel;
   c.qkv_bias = c.output_bias = in.flag_or("attention_bias", true);
   c.head_bias = false;
-  c.tied_head = in.flag_or("tie_word_embeddings", false) ||
-                (!shape_of_tensor("embed_out.weight") && !has_language_head(in));
+  c.tied_head = ties_head(in, shape_of_tensor("embed_out.weight") != nullptr, false);
   return file;
 }
 

@@ -55,8 +55,7 @@ ModelFile read_decoder(const FolderConfig& in, const TensorShapes& shape_of_tens
   read_rope_scaling(in, c);
   c.norm_epsilon = in.epsilon_or("rms_norm_eps", 1e-6);
   c.bias = false;
-  c.tied_head = in.flag_or("tie_word_embeddings", false) ||
-                (!shape_of_tensor("lm_head.weight") && !has_language_head(in));
+  c.tied_head = ties_head(in, shape_of_tensor("lm_head.weight") != nullptr, false);
   return file;
 }
 

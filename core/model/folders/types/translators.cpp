@@ -38,7 +38,7 @@ ModelFile read_translator(const FolderConfig& in, const TensorShapes& shape_of_t
   const bool differ = source != file.vocab || !in.flag_or("share_encoder_decoder_embeddings", true);
   if (differ || (apart && in.flag_or("share_encoder_decoder_embeddings", !apart) == false))
     file.source_vocab = source;
-  c.tied_head = in.flag_or("tie_word_embeddings", true) || !shape_of_tensor("lm_head.weight");
+  c.tied_head = ties_head(in, shape_of_tensor("lm_head.weight") != nullptr);
   c.head_bias = shape_of_tensor("final_logits_bias") || shape_of_tensor("lm_head.bias");
   c.norm_epsilon = 1e-5;
   return file;
@@ -68,6 +68,9 @@ ModelFile read_bart(const FolderConfig& in, const TensorShapes& shape_of_tensor)
   c.positions = PositionKind::kLearned;
   c.position_offset = 2;  // whatever the id of padding is
   file.begin = kUsualBegin;
+  // As older files say it.
+  if (in.flag_or("force_bos_token_to_be_generated", false))
+    file.forced = {in.whole_or("bos_token_id", 0, 0, static_cast<int>(file.vocab) - 1)};
   c.embed_norm = true;
   return file;
 }

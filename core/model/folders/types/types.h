@@ -8,8 +8,12 @@ namespace headlight {
 /// Most products, as PyTorch keeps them.
 inline constexpr WeightLayout kProduct = WeightLayout::kLinear;
 
-/// Was the model saved with a head that scores tokens, by its "architectures"?
-bool has_language_head(const FolderConfig&);
+/// What follows "For" in the first of "architectures": "MaskedLM"; empty: no head is named.
+std::string named_head(const FolderConfig&);
+/// Are the logits made by the table of tokens? "tie_word_embeddings" says so; where it does not, a
+/// model that was saved without its head, and so without what would make them, has nothing else.
+/// `stored`: the file has weights for them. `usual`: where it says nothing.
+bool ties_head(const FolderConfig&, bool stored, bool usual = true);
 
 FolderType gpt2_type();
 FolderType gpt_neo_type();

@@ -11,28 +11,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The id of a token by its text, wherever a tokenizer.json lists it.
-std::optional<int> id_in(const Json& tokenizer, const std::string& text) {
-  if (const auto added = tokenizer.find("added_tokens");
-      added != tokenizer.end() && added->is_array()) {
-    for (const Json& token : *added) {
-      if (token.is_object() && token.value("content", Json()) == text)
-        return PieceJson(token, "added_tokens").at("id").integer(0, kMaxVocabulary - 1);
-    }
-  }
-  const auto model = tokenizer.find("model");
-  if (model == tokenizer.end() || !model->is_object() || !model->contains("vocab"))
-    return std::nullopt;
-  const Json& vocab = (*model)["vocab"];
-  if (vocab.is_object() && vocab.contains(text))
-    return PieceJson(vocab[text], "model.vocab").integer(0, kMaxVocabulary - 1);
-  for (std::size_t id = 0; vocab.is_array() && id < vocab.size(); ++id) {
-    if (vocab[id].is_array() && !vocab[id].empty() && vocab[id][0] == text)
-      return static_cast<int>(id);
-  }
-  return std::nullopt;
-}
-
 class ClassSettings {
  public:
   ClassSettings(const OlderFiles& files, const SpecialNames& names, Json& tokenizer)
@@ -61,17 +39,17 @@ class ClassSettings {
     return said.empty() ? usual : said;
   }
   void put_row(const SpecialRow& row) {
-    tokenizer_["post_processor"] =
-        special_row_json(row, [&](const std::string& token) { return *id_in(tokenizer_, token); });
+    tokenizer_["post_processor"] = special_row_json(
+        row, [&](const std::string& token) { return *id_of_token(tokenizer_, token); });
   }
 
   // The language of the source stands in front, or behind the end in models' older rows. What the
   // vocabulary lacks is unknown.
   void put_languages() {
     std::string language = settings_.text("src_lang", "eng_Latn");
-    if (!id_in(tokenizer_, language)) language = name(Special::kUnknown, "<unk>");
+    if (!id_of_token(tokenizer_, language)) language = name(Special::kUnknown, "<unk>");
     const std::string end = name(Special::kEnd, "</s>");
-    if (!id_in(tokenizer_, language) || !id_in(tokenizer_, end)) return;
+    if (!id_of_token(tokenizer_, language) || !id_of_token(tokenizer_, end)) return;
     if (settings_.boolean("legacy_behaviour", false)) {
       put_row({{}, {end, language}});
     } else {
@@ -85,9 +63,9 @@ class ClassSettings {
     const std::string begin = name(Special::kBegin, usual_begin);
     const std::string end = name(Special::kEnd, usual_end);
     SpecialRow row{{}, {}, true};
-    if (settings_.boolean("add_bos_token", begins) && id_in(tokenizer_, begin))
+    if (settings_.boolean("add_bos_token", begins) && id_of_token(tokenizer_, begin))
       row.before.push_back(begin);
-    if (settings_.boolean("add_eos_token", false) && id_in(tokenizer_, end))
+    if (settings_.boolean("add_eos_token", false) && id_of_token(tokenizer_, end))
       row.behind.push_back(end);
     put_row(row);
   }
