@@ -84,8 +84,7 @@ saved "the cat sat on mats" none || fail "saved something else: $(cat "$session"
 # ---- letters typed at once before a click are for the field, not for what the click leads to ----
 xdotool mousemove --window "$window" 300 70 click 1
 xdotool key End
-xdotool type --delay 0 " marmalade momm"
-xdotool mousemove --window "$window" 600 420 click 1 # the stage
+xdotool type --args 1 --delay 0 " marmalade momm" mousemove --window "$window" 600 420 click 1 # the stage
 xdotool key ctrl+s
 until_true 5 "all letters before the click" saved "the cat sat on mats marmalade momm" none
 xdotool key ctrl+z ctrl+s
