@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/ui/kit/line_text.h"
+#include "core/base/utf8.h"
 #include "core/train/data/next_sentence.h"
 
 namespace headlight {
@@ -20,7 +22,10 @@ std::string own_words(const Ui& ui, const Trace& trace, std::string_view axis, s
 std::string class_label(const Ui& ui, std::span<const std::string> classes, std::int64_t i) {
   if (std::ranges::equal(classes, kNextSentenceClasses))
     return std::string(ui.tr(i == 0 ? "class.next" : "class.other"));
-  return token_label(classes[static_cast<std::size_t>(i)]);
+  // Words, between which blanks are blanks; in a token each has to be seen.
+  const std::string& name = classes[static_cast<std::size_t>(i)];
+  const bool seen = name.find_first_not_of(' ') != name.npos;
+  return seen ? to_line_text(visual_order(shortened(name, 80))) : token_label(name);
 }
 
 std::string place_label(const Ui& ui, const Trace& trace, std::string_view axis, std::int64_t i) {

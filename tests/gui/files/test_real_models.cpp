@@ -471,6 +471,23 @@ TEST_CASE("real models: rows longer than those that a model was trained on are s
   CHECK(gui.notices_say(said));
 }
 
+TEST_CASE("real models: the name of a class is words, and has the room that there is") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("classes");
+  std::filesystem::copy(reference_folder("bert-classifier"), path);
+  std::string config = read_text(path + "/config.json");
+  const std::string old = "LABEL_0", name = "not at all good, and rather long";
+  for (std::size_t at = 0; (at = config.find(old, at)) != config.npos; at += name.size())
+    config.replace(at, old.size(), name);
+  write_text(path + "/config.json", config);
+  Document document = small_document(1, 2, 8);
+  document.model = path;
+  document.sentence = "5 6 7";
+  Gui gui(document, {1920, 1080});
+  gui.frame(2);
+  CHECK(gui.shows(name));
+}
+
 TEST_CASE("real models: between ids that are given every blank is shown") {
   Document document = small_document(1, 2, 8);
   document.model = reference_folder("llama");
