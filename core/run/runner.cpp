@@ -135,7 +135,7 @@ std::size_t longest_row(const Document& doc, const Config& config, const Model* 
   return std::min(input.ids.size(), static_cast<std::size_t>(length));
 }
 
-// A row may be longer than any that the model has learned from, where its positions go on.
+// A row may be longer than those that the model is made for, where its positions go on.
 Message beyond_learned(const Model& model, const Config& config, const RunInput& input) {
   if (config.ends_at_context() || config.memory > 0) return {};
   for (const auto& [row, learned] : {std::pair(input.source_ids.size(), model.file.source),

@@ -452,12 +452,12 @@ TEST_CASE("real models: an empty sentence comes with one to begin with") {
   CHECK_FALSE(gui.trace().input().ids.empty());
 }
 
-TEST_CASE("real models: rows longer than those that a model was trained on are said to be") {
+TEST_CASE("real models: rows longer than those that a model is made for are said to be") {
   Document document = small_document(1, 2, 8);
   document.model = reference_folder("marian");
   document.sentence = "5 6 7";
   Gui gui(document, {1280, 720});
-  const std::string said = "trained on rows of up to";
+  const std::string said = "made for rows of up to";
   REQUIRE(gui.state().derived.model);
   const auto context = static_cast<int>(gui.state().derived.model->file.source);
   CHECK_FALSE(gui.notices_say(said));
