@@ -49,11 +49,7 @@ void WindowInput::install_key_callbacks() {
 void WindowInput::install_other_callbacks() {
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
     of(w).want_frames(4);
-    // What was typed before a click is for what has the keyboard then.
-    std::deque<Event>& waiting = of(w).events_;
-    const Event click{Kind::kButton, 0, button, 0, action, mods};
-    if (waiting.empty()) return of(w).on_button(click);
-    waiting.push_back(click);
+    of(w).in_order({Kind::kButton, 0, button, 0, action, mods});
   });
   glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) {
     of(w).want_frames(3);
@@ -69,7 +65,7 @@ void WindowInput::install_other_callbacks() {
   });
   glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int focused) {
     of(w).want_frames(3);
-    ImGui_ImplGlfw_WindowFocusCallback(w, focused);
+    of(w).in_order({Kind::kFocus, 0, 0, 0, focused, 0});
   });
   glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) { of(w).want_frames(3); });
   glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { of(w).want_frames(2); });
@@ -144,9 +140,9 @@ void WindowInput::drain() {
     if (next.is_character()) {
       on_character(next.character);
       typed = true;
-    } else if (next.kind == Kind::kButton) {
+    } else if (next.kind == Kind::kButton || next.kind == Kind::kFocus) {
       if (typed || !changed.empty()) break;
-      on_button(next);
+      on_other(next);
       events_.pop_front();
       break;
     } else if (!is_modifier(next.key)) {
@@ -219,11 +215,19 @@ void WindowInput::on_character(unsigned c) {
   ImGui_ImplGlfw_CharCallback(window_, to_field_character(c));
 }
 
+// What was typed before a click is for what has the keyboard then; ImGui forgets the keys of a
+// frame in which the window loses the focus.
+void WindowInput::in_order(const Event& other) {
+  if (events_.empty()) return on_other(other);
+  events_.push_back(other);
+}
+
 // A click enters a field or leaves it: keys that follow at once are for what it leads to.
-void WindowInput::on_button(const Event& click) {
+void WindowInput::on_other(const Event& other) {
+  if (other.kind == Kind::kFocus) return ImGui_ImplGlfw_WindowFocusCallback(window_, other.action);
   composition_.end();
-  if (click.action == GLFW_PRESS) hold_ = std::max(hold_, kFramesOfClick);
-  ImGui_ImplGlfw_MouseButtonCallback(window_, click.key, click.action, click.mods);
+  if (other.action == GLFW_PRESS) hold_ = std::max(hold_, kFramesOfClick);
+  ImGui_ImplGlfw_MouseButtonCallback(window_, other.key, other.action, other.mods);
 }
 
 }  // namespace headlight

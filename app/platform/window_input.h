@@ -28,12 +28,12 @@ class WindowInput {
   bool take_scale_change();
 
  private:
-  // A key, a character or a button of the mouse, kept until a frame takes it.
-  enum class Kind { kKey, kCharacter, kButton };
+  // A key, a character, a button of the mouse or the window's focus, kept until a frame takes it.
+  enum class Kind { kKey, kCharacter, kButton, kFocus };
   struct Event {
     Kind kind{};
     unsigned character = 0;
-    int key = 0, scancode = 0, action = 0, mods = 0;
+    int key = 0, scancode = 0, action = 0, mods = 0;  // kFocus: action 1, it has it
     bool is_character() const { return kind == Kind::kCharacter; }
   };
   static WindowInput& of(GLFWwindow*);
@@ -43,7 +43,8 @@ class WindowInput {
   bool is_composed(const Event&);
   bool on_key(const Event&);
   void on_character(unsigned c);
-  void on_button(const Event&);
+  void in_order(const Event&);
+  void on_other(const Event&);
 
   GLFWwindow* window_;
   Shell& shell_;

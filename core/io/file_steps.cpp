@@ -134,10 +134,15 @@ pid_t maker_of(const char* name) {
 }
 
 // A process of this number may run on another machine that shares the folder, or in another
-// container: so the lock counts as well.
-bool is_abandoned(pid_t maker, int fd) {
+// container: so the lock counts as well. Before the lock was taken the file may have been given its
+// own name, and the temporary one to another's file.
+bool is_abandoned(pid_t maker, int folder, const char* name, int fd) {
   const bool gone = maker == ::getpid() || (::kill(maker, 0) != 0 && errno == ESRCH);
-  return gone && ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (!gone || ::flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
+  struct stat opened {
+  }, named{};
+  return ::fstat(fd, &opened) == 0 && ::fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 // Goes through the entries of a folder.
@@ -174,8 +179,8 @@ void remove_abandoned(const fs::path& parent) {
     const Descriptor left(
         ::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat info {};
-    if (left.get() < 0 || ::fstat(left.get(), &info) != 0 || !is_abandoned(maker, left.get()))
-      return;
+    if (left.get() < 0 || ::fstat(left.get(), &info) != 0) return;
+    if (!is_abandoned(maker, folder.get(), name, left.get())) return;
     if (S_ISREG(info.st_mode)) ::unlinkat(folder.get(), name, 0);
     if (!S_ISDIR(info.st_mode)) return;
     empty_folder(left.get());
@@ -202,6 +207,7 @@ Temporary::Temporary(const fs::path& folder, Kind kind) : kind_(kind) {
       if (error_ != EEXIST) return;
       continue;
     }
+    if (file_.get() < 0 && errno == ENOENT) continue;  // it was cleared up at once
     // Someone who clears up may have come before the lock. Where nothing can be locked, nobody
     // does.
     struct stat info {};

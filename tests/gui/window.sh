@@ -8,6 +8,7 @@ fail() {
   [ -s "${log:-}" ] && sed 's/^/  headlight: /' "$log" >&2
   [ -d "${folder:-}" ] && find "$folder" -type f -not -path "*/.cache/*" >&2
   [ -s "${settings:-}" ] && cat "$settings" >&2
+  [ -s "${mine:-}" ] && grep -m 1 sentence "$mine" >&2
   exit 1
 }
 

@@ -68,8 +68,13 @@ no_autosave || fail "an autosave is left over after a clean end"
 start "$mine"
 other_pid=$pid
 other_window=$window
-type_at_end " first"
 start "$mine"
+# The first one loses the focus before it has come to what was typed into it.
+xdotool windowfocus --sync "$other_window" key ctrl+l
+sleep 0.5
+kill -STOP "$other_pid"
+xdotool key End type --delay 2 --args 1 " first" windowfocus --sync "$window"
+kill -CONT "$other_pid"
 type_at_end " second"
 xdotool key ctrl+s
 until_true 25 "the second window's text" has_key "$mine" sentence "the cat sat on mats x second"

@@ -292,7 +292,7 @@ TEST_CASE("atomic save: saves of several threads beside each other all succeed")
   std::atomic<int> failed{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 25; ++i) {
+      for (int i = 0; i < 100; ++i) {
         if (!error_of_save(folder.path / ("f" + std::to_string(t)), "text").empty()) ++failed;
       }
     });
