@@ -9,7 +9,6 @@
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
-#include "core/model/folders/folder.h"
 #include "core/run/model_input.h"
 #include "core/run/written_row.h"
 #include "core/train/predictor.h"
@@ -104,11 +103,9 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
 }
 
 // The numbers that are drawn from are the model's own, whatever else its folder asks for.
-void tell_unfollowed(const std::string& model) {
-  if (!is_foreign_folder(model)) return;
+void tell_unfollowed(const Model& model) {
   std::string list;
-  const ModelFolder folder{std::filesystem::path(model)};
-  for (const std::string& rule : folder.unfollowed()) list += (list.empty() ? "" : ", ") + rule;
+  for (const std::string& rule : model.unfollowed) list += (list.empty() ? "" : ", ") + rule;
   if (!list.empty()) tell("the folder also asks for " + printable(list) + "; that is not followed");
 }
 
@@ -119,7 +116,7 @@ int run_generate(const GenerateOptions& o) {
   SamplingOptions sampling = o.sampling;
   if (o.greedy) sampling.temperature = 0;
   const auto model = open_model(o.model);
-  tell_unfollowed(o.model);
+  tell_unfollowed(*model);
   if (model->file.config.form == ModelForm::kTranslate) return translate(model, o, sampling);
   const std::string prompt = clean_utf8(o.prompt).text;
   Generator generator(model, o.ids ? id_list(*o.ids) : prompt_ids(*model, prompt), sampling, o.seed,

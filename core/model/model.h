@@ -30,6 +30,7 @@ struct Model {
   std::vector<int> before, behind;  // of an encoder-decoder: around the source
   std::vector<Tensor> weights;      // by the names and with the axes of the program's parameters
   std::vector<std::string> not_finite;  // of a folder: weights that hold NaN or infinity
+  std::vector<std::string> unfollowed;  // as of ModelFolder
   std::uint64_t mark = 0;               // weights_mark() of a loaded model; 0 of a training run's
 };
 

@@ -177,6 +177,20 @@ TEST_CASE("panels: hints come one at a time, beside what they speak of, and go w
   CHECK(gui.state().session.hint == -1);
 }
 
+TEST_CASE("panels: hints wait while something is said to be wrong") {
+  Gui gui(small_document());
+  gui.push(ShowHint{0});
+  gui.frame(2);
+  REQUIRE(gui.has("panel/hint"));
+  gui.push(OpenFile{"/there/is/no/such.headlight.json"});
+  gui.frame(2);
+  REQUIRE(gui.has("notice/0/close"));
+  CHECK_FALSE(gui.has("panel/hint"));
+  gui.click("notice/0/close");
+  gui.frame(2);
+  CHECK(gui.has("panel/hint"));
+}
+
 TEST_CASE("panels: hints never cover their target, at any size") {
   for (const ImVec2 size : {ImVec2{400, 300}, ImVec2{960, 600}, ImVec2{1280, 720}}) {
     Gui gui(small_document(), size);

@@ -596,6 +596,31 @@ TEST_CASE("folders: what the files hold besides has to say the same") {
   }
 }
 
+TEST_CASE("folders: of an encoder-decoder's one table the copy of its own name counts") {
+  const auto backend = make_reference_backend();
+  const Copy bart("bart"), m2m("m2m_100");
+  for (const Copy* copy : {&bart, &m2m}) {
+    copy->change_weights([](auto& all) {
+      for (const char* stack : {"encoder", "decoder"}) {
+        const std::string name = "model." + std::string(stack) + ".embed_tokens.weight";
+        for (float& number : all.at(name).second) number *= 2;
+      }
+    });
+    check_folder(copy->path(), *backend);
+  }
+}
+
+TEST_CASE("folders: classes of one name are told apart by their numbers") {
+  const Copy copy("bert-classifier");
+  const std::size_t count = copy.file().classes.size();
+  REQUIRE(count >= 3);
+  copy.set("id2label", {{"0", "good"}, {"1", "bad"}, {"2", "good"}});
+  const std::vector<std::string> names = copy.file().classes;
+  CHECK(names[0] == "good (0)");
+  CHECK(names[1] == "bad");
+  CHECK(names[2] == "good (2)");
+}
+
 TEST_CASE("folders: a token without a position is refused with its place") {
   const auto problem = [](const char* name, std::vector<int> ids, std::vector<int> own) {
     Document doc;

@@ -116,8 +116,9 @@ bool does_hint(int hint, const Action& action) {
 void panel_hint(const AppState& state, Ui& ui, float width, float height) {
   const int hint = state.session.hint;
   if (hint < 0 || hint >= kHintCount) return;
-  // A menu or sheet speaks first.
+  // A menu or sheet speaks first, and what is wrong, which the bubble could cover.
   if (ImGui::GetCurrentContext()->OpenPopupStack.Size > 0) return;
+  if (!state.notices.empty() && state.notices.front().kind != NoticeKind::kInfo) return;
   const std::optional<Rect> t = target(ui, hint);
   if (!t) return;
   const float pad = ui.px(14), line = ui.px(28);

@@ -157,6 +157,17 @@ void sampling_sheet(const AppState& state, Ui& ui) {
   ImGui::EndPopup();
 }
 
+// What a button does that draws tokens, and what its folder asks of that and is not followed.
+std::string drawing_help(const AppState& state, const Ui& ui, std::string_view id) {
+  std::string rules;
+  if (const Model* model = state.derived.model.get())
+    for (const std::string& rule : model->unfollowed)
+      rules += (rules.empty() ? "" : ", ") + visible_label(rule);
+  const std::string help(ui.tr(id));
+  if (rules.empty()) return help;
+  return help + "\n\n" + ui.tr("next.unfollowed", {{"rules", rules}});
+}
+
 // Add, Write and the sheet behind them, from the right; returns their left edge.
 float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect& r) {
   const bool writing = state.derived.writing;
@@ -178,14 +189,15 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
     ImGui::SetNextWindowPos({r.x1 - ui.px(300), r.y1 + ui.px(6)});
     ImGui::OpenPopup("next_sampling");
   }
-  if (button(
-          "next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || room,
-          room || writing ? ui.tr(outcome.hidden ? "next.write.fills" : "next.write.help") : why))
+  if (button("next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || room,
+             room || writing
+                 ? drawing_help(state, ui, outcome.hidden ? "next.write.fills" : "next.write.help")
+                 : std::string(why)))
     ui.push(Write{!writing});
   if (button("next/add", ui.tr("next.add"), false, can && !writing,
-             room  ? ui.tr(outcome.hidden ? "next.add.fills" : "next.add.help")
-             : can ? ui.tr("next.slides")
-                   : why))
+             room  ? drawing_help(state, ui, outcome.hidden ? "next.add.fills" : "next.add.help")
+             : can ? std::string(ui.tr("next.slides"))
+                   : std::string(why)))
     ui.push(GenerateToken{});
   if (state.derived.rows && button("next/forced", ui.tr("next.forced"), false, true,
                                    command_help(ui.language, Command::kForced)))

@@ -118,6 +118,7 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   naming_file(path_, [&] { check_stored_positions(weights_, file_); });
   Model model;
   model.file = file_;
+  model.unfollowed = unfollowed_;
   naming_file(path_, [&] {
     model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);
   });

@@ -269,6 +269,26 @@ TEST_CASE("real models: where all that is said is no number, no answer is offere
   CHECK_FALSE(gui.has("next/add"));
 }
 
+TEST_CASE("real models: what a folder asks for and is not followed is said where one writes") {
+  const TemporaryFolder folder;
+  const std::string path = gpt2_folder(folder);
+  const auto said = [&](const char* id, std::string_view part) {
+    Gui gui(small_document(1, 2, 8), {1280, 720});
+    gui.push(DropFiles{{path}});
+    gui.frame(2);
+    gui.move_to(gui.rect(id).center());
+    gui.frame(2);
+    return gui.shows(part);
+  };
+  CHECK(said("next/write", "Adds one token after the other"));
+  CHECK_FALSE(said("next/write", "not followed"));
+  write_text(path + "/generation_config.json", R"({"min_length": 5, "repetition_penalty": 1.5})");
+  for (const char* id : {"next/write", "next/add"}) {
+    CHECK(said(id, "not followed"));
+    CHECK(said(id, "min_length"));
+  }
+}
+
 TEST_CASE(
     "real models: a masked model whose folder has no tokenizer says nothing of what comes next") {
   Gui gui(small_document(1, 2, 8));

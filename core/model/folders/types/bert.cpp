@@ -27,6 +27,7 @@ void set_encoder(const FolderConfig& in, ModelFile& file) {
 }
 
 // Names of classes: "id2label" {"0": "LABEL_0", …}, or else as many numbers as the head has rows.
+// One that several have has its number behind it, so that they can be told apart.
 std::vector<std::string> class_names(const FolderConfig& in, std::int64_t rows) {
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < rows; ++i) names.push_back(std::to_string(i));
@@ -36,6 +37,9 @@ std::vector<std::string> class_names(const FolderConfig& in, std::int64_t rows) 
     if (found != in.at("id2label").end() && found->is_string())
       names[static_cast<std::size_t>(i)] = found->get<std::string>();
   }
+  const std::vector<std::string> said = names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::ranges::count(said, said[i]) > 1) names[i] += " (" + std::to_string(i) + ")";
   return names;
 }
 

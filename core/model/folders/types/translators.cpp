@@ -89,21 +89,31 @@ ModelFile read_m2m_100(const FolderConfig& in, const TensorShapes& shape_of_tens
   return file;
 }
 
+// One table for both stacks, of which the file may hold several copies: as others read it, that of
+// its own name counts.
+bool has_one_table(const FolderConfig& in) {
+  return in.flag_or("tie_word_embeddings", true) &&
+         in.flag_or("share_encoder_decoder_embeddings", true);
+}
+
 // Of the stack: "layers.{l}." of the encoder or of the decoder.
-std::vector<WeightRow> translator_rows(const FolderConfig&, const TensorShapes&) {
+std::vector<WeightRow> translator_rows(const FolderConfig& in, const TensorShapes&) {
   const Section attention = Section::kAttention, crosses = Section::kCrossAttention,
                 network = Section::kFeedForward, input = Section::kInput,
                 end = Section::kPrediction;
+  const bool one = has_one_table(in);
   return {
       {Role::kTokenTable,
-       "encoder.embed_tokens.weight|shared.weight|decoder.embed_tokens.weight",
+       one ? "shared.weight|encoder.embed_tokens.weight|decoder.embed_tokens.weight"
+           : "encoder.embed_tokens.weight|shared.weight|decoder.embed_tokens.weight",
        {},
        0,
        1,
        {},
        Stack::kEncoder},
       {Role::kTokenTable,
-       "decoder.embed_tokens.weight|shared.weight|lm_head.weight",
+       one ? "shared.weight|decoder.embed_tokens.weight|lm_head.weight"
+           : "decoder.embed_tokens.weight|shared.weight|lm_head.weight",
        {},
        0,
        1,
