@@ -9,6 +9,8 @@
 
 #include "core/base/error.h"
 
+template class std::vector<float, headlight::AlignedAllocator<float>>;
+
 namespace headlight {
 
 namespace {

@@ -69,6 +69,14 @@ struct AlignedAllocator {
   }
   bool operator==(const AlignedAllocator&) const { return true; }
 };
+}  // namespace headlight
+
+// Made once, in tensor.cpp: not optimised, as in tests and Debug, it goes over every number to end
+// none.
+extern template class std::vector<float, headlight::AlignedAllocator<float>>;
+
+namespace headlight {
+
 using FloatBuffer = std::vector<float, AlignedAllocator<float>>;
 
 /// A tensor that owns its numbers.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +32,9 @@ struct Model {
   std::vector<Tensor> weights;      // by the names and with the axes of the program's parameters
   std::vector<std::string> not_finite;  // of a folder: weights that hold NaN or infinity
   std::vector<std::string> unfollowed;  // as of ModelFolder
-  std::uint64_t mark = 0;               // weights_mark() of a loaded model; 0 of a training run's
+  // Of a folder: what its config names as the begin of a text and as padding.
+  std::optional<int> named_begin, named_pad;
+  std::uint64_t mark = 0;  // weights_mark() of a loaded model; 0 of a training run's
 };
 
 /// A mark of the numbers, by which a session knows its weights again; never 0.

@@ -92,6 +92,28 @@ TEST_CASE("convert: a tokenizer from elsewhere is kept, with what it puts around
   CHECK(config["model_max_length"] == 12);
 }
 
+TEST_CASE("convert: without a tokenizer the ids that the config names go along") {
+  const OutFolder place;
+  const fs::path from = place / "llama";
+  fs::create_directory(from);
+  fs::copy(reference_folder("llama") / "model.safetensors", from / "model.safetensors");
+  Json config = Json::parse(read_file(reference_folder("llama") / "config.json", 1 << 20));
+  const auto written = [&](Json begin, Json pad) {
+    config["bos_token_id"] = std::move(begin);
+    config["pad_token_id"] = std::move(pad);
+    write_file_atomic(from / "config.json", config.dump());
+    convert_model(*load_model(from.string()), place / "out", {.to = "llama"});
+    return Json::parse(read_file(place / "out" / "config.json", 1 << 20));
+  };
+  const Json named = written(3, 0);
+  CHECK(named["bos_token_id"] == 3);
+  CHECK(named["pad_token_id"] == 0);
+  // As older files say that there is none, and what is no row of the table.
+  const Json none = written(1 << 20, -1);
+  CHECK(none["bos_token_id"].is_null());
+  CHECK(none["pad_token_id"].is_null());
+}
+
 TEST_CASE("convert: the folder is new, empty, or one that the program wrote") {
   const OutFolder place;
   const Model model = own_model(gpt2_config());

@@ -161,11 +161,10 @@ void sampling_sheet(const AppState& state, Ui& ui) {
 std::string drawing_help(const AppState& state, const Ui& ui, std::string_view id) {
   std::string rules;
   if (const Model* model = state.derived.model.get())
-    for (const std::string& rule : model->unfollowed)
-      rules += (rules.empty() ? "" : ", ") + visible_label(rule);
+    for (const std::string& rule : model->unfollowed) rules += (rules.empty() ? "" : ", ") + rule;
   const std::string help(ui.tr(id));
   if (rules.empty()) return help;
-  return help + "\n\n" + ui.tr("next.unfollowed", {{"rules", rules}});
+  return help + "\n" + ui.tr("next.unfollowed", {{"rules", rules}});
 }
 
 // Add, Write and the sheet behind them, from the right; returns their left edge.

@@ -42,13 +42,13 @@ const FolderType& type_named(std::string_view name) {
 
 // Others have ids of their own where a config says none.
 void name_special_ids(const Model& model, OrderedJson& config) {
-  constexpr std::pair<const char*, Special> kKeys[] = {{"bos_token_id", Special::kBegin},
-                                                       {"eos_token_id", Special::kEnd},
-                                                       {"pad_token_id", Special::kPad}};
-  for (const auto& [key, special] : kKeys) {
-    const auto id = model.vocabulary->id_of(special);
+  const auto name = [&](const char* key, Special special, std::optional<int> named) {
+    const auto known = model.vocabulary->id_of(special), id = known ? known : named;
     config[key] = id ? OrderedJson(*id) : OrderedJson(nullptr);
-  }
+  };
+  name("bos_token_id", Special::kBegin, model.named_begin);
+  name("eos_token_id", Special::kEnd, std::nullopt);
+  name("pad_token_id", Special::kPad, model.named_pad);
   const std::vector<int>& ends = model.file.ends;
   if (!ends.empty())
     config["eos_token_id"] = ends.size() == 1 ? OrderedJson(ends[0]) : OrderedJson(ends);

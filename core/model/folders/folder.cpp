@@ -119,6 +119,8 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   Model model;
   model.file = file_;
   model.unfollowed = unfollowed_;
+  model.named_begin = begin_;
+  model.named_pad = pad_;
   naming_file(path_, [&] {
     model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);
   });
@@ -149,6 +151,15 @@ T said_of(std::span<const RowsFile> files, const char* key, T fallback, Read rea
 std::optional<int> id_in(std::span<const RowsFile> files, const char* key, int last) {
   return said_of(files, key, std::optional<int>(),
                  [&](const FolderConfig& config) { return config.whole(key, 0, last); });
+}
+
+// The same of what no run needs: −1 and its like mean none.
+std::optional<int> mark_in(std::span<const RowsFile> files, const char* key, int last) {
+  return said_of(files, key, std::optional<int>(), [&](const FolderConfig& config) {
+    const OrderedJson& said = config.at(key);
+    const bool is_row = said.is_number_integer() && said >= 0 && said <= last;
+    return is_row ? std::optional(said.get<int>()) : std::nullopt;
+  });
 }
 
 // A number or a list of them. What is no row of the table is never written.
@@ -256,6 +267,8 @@ void ModelFolder::read_rows_rules() {
   std::vector<RowsFile> files = {{path_ / "config.json", &config_}};
   if (own) files.insert(files.begin(), {path, &*own});
   file_.ends = ends_in(files, last);
+  begin_ = mark_in(files, "bos_token_id", last);
+  pad_ = mark_in(files, "pad_token_id", last);
   const bool writes_rows = file_.config.form == ModelForm::kTranslate;
   unfollowed_ = unfollowed_in(files, !writes_rows);
   if (!writes_rows) return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class ModelFolder {
   ModelFile file_;
   std::vector<TensorSpec> parameters_;
   std::vector<std::string> unfollowed_;
+  std::optional<int> begin_, pad_;
 };
 
 }  // namespace headlight

@@ -286,6 +286,7 @@ TEST_CASE("real models: what a folder asks for and is not followed is said where
   for (const char* id : {"next/write", "next/add"}) {
     CHECK(said(id, "not followed"));
     CHECK(said(id, "min_length"));
+    CHECK_FALSE(said(id, "min_length\u2423"));
   }
 }
 
