@@ -560,7 +560,6 @@ TEST_CASE("program: for every combination, what is read was written, shown once,
   std::map<std::string, std::string> troubles;  // what is wrong -> where it was first seen
   for_all_configs([&](const Config& c) {
     if (configs++ % test::kWalkStride != 0) return;
-    const Program p = build_program(c, {2, 6, 5});
     const auto look = [&](const Program& program) {
       for (const std::string& what : {trouble(program), step_trouble(program)})
         if (!what.empty()) troubles.emplace(what, text(c));
