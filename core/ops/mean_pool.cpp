@@ -79,6 +79,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
     }
     result.terms.push_back(std::move(term));
   }
+  if (tokens == 1) result.why = "explain.one_row";
   return result;
 }
 

@@ -186,9 +186,11 @@ TEST_CASE("panels: hints wait while something is said to be wrong") {
   gui.frame(2);
   REQUIRE(gui.has("notice/0/close"));
   CHECK_FALSE(gui.has("panel/hint"));
+  CHECK_FALSE(is_enabled(Command::kHints, gui.state()));
   gui.click("notice/0/close");
   gui.frame(2);
   CHECK(gui.has("panel/hint"));
+  CHECK(is_enabled(Command::kHints, gui.state()));
 }
 
 TEST_CASE("panels: hints never cover their target, at any size") {

@@ -129,10 +129,17 @@ TEST_CASE("head scores: induction and same token on a repeated sequence") {
   for (int i = 0; i < 9; ++i) both_ways.rest(i, i == 0 ? 0 : i < 5 ? i + 4 : i - 4);
   CHECK(both_ways.scores()[Badge::kSameToken] == HeadScore{1.0, 8});
   CHECK(both_ways.scores()[Badge::kInduction].rows == 4);
-  // A token that follows itself: what came after its first place is the query itself, and not
-  // induction. Of 3 3 3 3, queries 2 and 3 have keys 1 and 1, 2 to look at.
-  const Head same_all({3, 3, 3, 3});
-  CHECK(same_all.scores()[Badge::kInduction].rows == 2);
+  // Where all keys hold one word, whatever looks away from itself looks at that word: no choice.
+  for (const bool causal : {true, false}) {
+    const Head same_all({3, 3, 3, 3}, causal);
+    CHECK(same_all.scores()[Badge::kSameToken].rows == 0);
+    // What comes later than the query is another place than what followed before.
+    CHECK(same_all.scores()[Badge::kInduction].rows == (causal ? 0 : 1));
+  }
+  // With another word among them queries 3 and 4 have one; what follows 3 is 3, 5 and 3.
+  const Head nearly({3, 3, 5, 3, 3});
+  CHECK(nearly.scores()[Badge::kSameToken].rows == 2);
+  CHECK(nearly.scores()[Badge::kInduction].rows == 1);
 }
 
 TEST_CASE("head scores: current token, which the first one does not swamp") {

@@ -118,7 +118,7 @@ void panel_hint(const AppState& state, Ui& ui, float width, float height) {
   if (hint < 0 || hint >= kHintCount) return;
   // A menu or sheet speaks first, and what is wrong, which the bubble could cover.
   if (ImGui::GetCurrentContext()->OpenPopupStack.Size > 0) return;
-  if (!state.notices.empty() && state.notices.front().kind != NoticeKind::kInfo) return;
+  if (hints_wait(state)) return;
   const std::optional<Rect> t = target(ui, hint);
   if (!t) return;
   const float pad = ui.px(14), line = ui.px(28);

@@ -162,6 +162,8 @@ bool is_enabled(Command command, const AppState& state) {
     case Command::kToggleLines:
     case Command::kToggleMeasured:
       return shown_config(state).keeps_pattern();
+    case Command::kHints:
+      return !hints_wait(state);
     case Command::kNextHead:
     case Command::kPreviousHead:
     case Command::kToggleCompare:

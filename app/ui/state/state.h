@@ -185,6 +185,11 @@ inline const Config& shown_config(const AppState& state) {
   return state.derived.trace ? state.derived.trace->config() : state.document().config;
 }
 
+/// Is something said to be wrong? Hints, which could cover it, wait.
+inline bool hints_wait(const AppState& state) {
+  return !state.notices.empty() && state.notices.front().kind != NoticeKind::kInfo;
+}
+
 struct Lab;
 /// The lab that the document chooses; the first one where it names none.
 const Lab& shown_lab(const Document&);

@@ -49,6 +49,12 @@ struct Row {
   }
   std::int64_t own_key() const { return p.memory + query; }
   bool has_first() const { return p.keys > 0 && allows(0); }
+  std::int64_t choice() const { return allowed - has_first(); }
+  // Where all other keys hold the same word, to look away from oneself is to look at that word.
+  std::int64_t choice_of_others() const {
+    const bool has_own = own_key() > 0 && own_key() < p.keys && allows(own_key());
+    return choice() - has_own;
+  }
 };
 
 Row look_at(const HeadPattern& p, std::int64_t query) {
@@ -69,9 +75,8 @@ struct Share {
   double upper = 0, lower = 0;
   std::int64_t rows = 0;
 
-  // `wanted` keys were allowed and hold `weight`.
-  void add(const Row& row, std::int64_t wanted, double weight) {
-    const std::int64_t choice = row.allowed - row.has_first();
+  // `wanted` keys were allowed and hold `weight`; of `choice` ones, the first left out.
+  void add(const Row& row, std::int64_t wanted, std::int64_t choice, double weight) {
     if (wanted == 0 || wanted == choice) return;
     upper += weight;
     lower += row.others;
@@ -79,7 +84,7 @@ struct Share {
   }
   void add_key(const Row& row, std::int64_t key) {
     if (key < 1 || key >= row.p.keys || !row.allows(key)) return;
-    add(row, 1, row.weight(key));
+    add(row, 1, row.choice(), row.weight(key));
   }
   HeadScore score() const {
     if (rows == 0) return {};
@@ -103,8 +108,8 @@ void add_by_token(const Row& row, Share& same, Share& induction) {
     same_weight += is_same ? row.weight(key) : 0;
     next_weight += is_next ? row.weight(key) : 0;
   }
-  same.add(row, same_keys, same_weight);
-  induction.add(row, next_keys, next_weight);
+  same.add(row, same_keys, row.choice_of_others(), same_weight);
+  induction.add(row, next_keys, row.choice_of_others(), next_weight);
 }
 
 // A mean over rows.
