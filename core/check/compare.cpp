@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/autodiff/gradient_program.h"
 #include "core/base/error.h"
 
 namespace headlight {
@@ -70,6 +71,37 @@ double limit_of(const Trace& trace, const OpCall& call, std::span<const Known> r
   return error > 0 ? std::max(limit, error * growth * growth) : limit;
 }
 
+// Terms that nearly cancel leave their errors and little else. How many times as much they are as
+// their sums, squared, over some of the gradient's cells.
+double cancelled(const Trace& trace, TensorId gradient) {
+  constexpr std::int64_t kLooked = 64, kApart = 7919;  // a prime, so not all of one column
+  const Program& program = trace.program();
+  const TensorView cells = trace.tensor(gradient);
+  const auto parts =
+      gradient_parts(program, program.tensors[place(program.resolve(gradient))].source);
+  double terms = 0, sums = 0;
+  for (std::int64_t k = 0; k < kLooked; ++k) {
+    const std::int64_t i = k * kApart % cells.size();
+    sums += static_cast<double>(cells.data[i]) * cells.data[i];
+    for (const GradientPart& part : parts) {
+      const OpCall& call = program.calls[place(part.call)];
+      const OpInfo& info = op_info(call.op);
+      if (!info.explain_gradient) continue;
+      std::vector<TensorView> in;
+      for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+      const OpGradArgs args{in,
+                            trace.tensor(call.out),
+                            call.params,
+                            trace.tensor(program.gradient(call.out)).data,
+                            {}};
+      const auto index = unravel(in[place(part.input)].axes, i);
+      for (const OpTerm& term : info.explain_gradient(args, part.input, index).terms)
+        terms += std::pow(term.value * term.factor, 2);
+    }
+  }
+  return sums > 0 && std::isfinite(terms) ? std::max(1.0, terms / sums) : 1;
+}
+
 // Gradients in the order in which the backward pass completes them: with the first call that reads
 // a tensor, which runs last in reverse.
 void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& limits,
@@ -108,6 +140,8 @@ void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& l
       d.call = static_cast<int>(c);
       d.backward = true;
       d.limit = limit[source];
+      // Four times as much: the errors of those terms that count may be twice the others'.
+      if (!d.within()) d.limit = limit[source] *= 4 * cancelled(expected, gradient);
       comparison.calls.push_back(std::move(d));
     }
   }

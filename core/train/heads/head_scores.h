@@ -72,8 +72,9 @@ struct HeadScores {
 ///   uniform         the mean of −Σ_j A(i, j) ln A(i, j) / ln(number of allowed keys)
 ///
 /// A row counts only where attention had a choice: at least one allowed key that the score asks for
-/// and one that it does not, which for same-token and induction is not the query's own. Rows with nothing allowed, or with a number that is not finite, never
-/// count. Allocates nothing. Throws Error when sizes do not fit.
+/// and one that it does not, which for same-token and induction is not the query's own. Rows with
+/// nothing allowed, or with a number that is not finite, never count. Allocates nothing. Throws
+/// Error when sizes do not fit.
 HeadScores head_scores(const HeadPattern&);
 
 /// The mean of a head's scores over many sentences, each weighed by the rows that it was measured
