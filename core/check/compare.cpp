@@ -140,8 +140,9 @@ void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& l
       d.call = static_cast<int>(c);
       d.backward = true;
       d.limit = limit[source];
-      // Four times as much: the errors of those terms that count may be twice the others'.
-      if (!d.within()) d.limit = limit[source] *= 4 * cancelled(expected, gradient);
+      // Four times as much: the errors of those terms that count may be twice the others'. What is
+      // made from it does not inherit that, so it does not add up from step to step.
+      if (!d.within()) d.limit = 4 * (limit[source] *= cancelled(expected, gradient));
       comparison.calls.push_back(std::move(d));
     }
   }

@@ -125,15 +125,6 @@ TermColumns term_columns(const InspectorColumn& c, const TermNames& names, const
   return t;
 }
 
-// What the factor is in letters, where that is no cell's and the same for all: "tanh(x) / x".
-std::string_view shared_note(const Explanation& e) {
-  const Term& first = e.terms.front();
-  const bool shared = std::all_of(e.terms.begin(), e.terms.end(), [&](const Term& term) {
-    return term.factor_cells.empty() && term.note == first.note;
-  });
-  return shared ? std::string_view(first.note) : std::string_view();
-}
-
 // Symbols over the columns where all terms have them in common, else what the columns hold.
 void draw_term_head(InspectorColumn& c, const Explanation& e, const TermNames& names,
                     const TermColumns& t) {
@@ -153,13 +144,10 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermNames& n
   ui.text_right(ui.fonts.note, t.value, c.y, along ? color(first.cell) : ui.theme.muted,
                 along ? symbol_of(c.trace, first.cell) : ui.tr("inspector.value"));
   const bool from_cell = !first.factor_cells.empty() && along;
-  std::string factor(ui.tr("inspector.factor"));
-  if (from_cell && first.note.empty()) factor = symbol_of(c.trace, first.factor_cells[0]);
-  const std::string_view note = shared_note(e);
-  if (!note.empty() && ui.measure(ui.fonts.note, note).x < t.factor - t.value - ui.px(6))
-    factor = note;
   ui.text_right(ui.fonts.note, t.factor, c.y,
-                from_cell ? color(first.factor_cells[0]) : ui.theme.muted, factor);
+                from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
+                from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0])
+                                                : ui.tr("inspector.factor"));
   ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, ui.tr("inspector.product"));
   c.y += ui.px(20);
 }
