@@ -53,7 +53,7 @@ void print_json(const Trace& trace, const Explanation& e) {
            ", \"factor_cells\": [";
     for (std::size_t f = 0; f < t.factor_cells.size(); ++f)
       out += (f ? ", {" : "{") + cell_json(trace, t.factor_cells[f]) + "}";
-    out += "], \"note\": " + quoted(t.note);
+    out += "], \"note\": " + quoted(say(Language::kEnglish, t.note));
     if (t.inner) out += ", \"exp\": " + json_number(*t.inner);
     out += "}";
   }
@@ -85,7 +85,7 @@ void print_text(const Trace& trace, const Explanation& e) {
     std::printf("  %s × %s = %s   %s%s%s%s\n", number_text(t.value, 6).c_str(),
                 number_text(t.factor, 6).c_str(), signed_number(t.product(), 6).c_str(),
                 cell_text(trace, t.cell).c_str(), factor.c_str(), t.note.empty() ? "" : "  ",
-                t.note.c_str());
+                say(Language::kEnglish, t.note).c_str());
   }
   if (exponentials) {
     std::printf("own exponential / row sum = %s\n", number_text(e.sum(), 6).c_str());

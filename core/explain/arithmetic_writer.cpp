@@ -130,7 +130,7 @@ std::string sum_in_letters(const Trace& trace, const Explanation& e, const MathW
     const CellRef& f = first.factor_cells[0];
     text += w.dot() + symbol_of(trace, e, f, skip(f, 0), w);
   } else if (first.factor_cells.size() == 2) {  // v · tanh(q + k)
-    const std::string name = first.note.substr(0, first.note.find('('));
+    const std::string name = first.note.plain.substr(0, first.note.plain.find('('));
     const CellRef &a = first.factor_cells[0], &b = first.factor_cells[1];
     text += w.dot() + w.function(name) + "(" + symbol_of(trace, e, a, skip(a, 0), w) + " + " +
             symbol_of(trace, e, b, skip(b, 1), w) + ")";

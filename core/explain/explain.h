@@ -23,9 +23,9 @@ struct Term {
   double value = 0;
   double factor = 1;
   std::vector<CellRef> factor_cells;
-  std::string note;
-  std::optional<double> inner = std::nullopt;  // see OpTerm
-  MathLine written = {};                       // the same
+  TermNote note;  // see OpTerm, as the next two
+  std::optional<double> inner = std::nullopt;
+  MathLine written = {};
   // Of a gradient through a call that reads the tensor twice: it came through the second of them.
   bool of_second = false;
   double product() const { return value * factor; }

@@ -69,10 +69,11 @@ struct GeluTanh {
     const double u = std::sqrt(2.0 / std::numbers::pi) * (1.0 + 3.0 * 0.044715 * x * x);
     return g + x * 2.0 * g * (1.0 - g) * u;
   }
-  static constexpr const char
-      *kFormula = "x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2",
-      *kGradient = "dy · (g + x · 2 g (1 − g) · √(2/π) · (1 + 3 · 0.044715 x²)), with the gate g",
-      *kSlope = "g + x · g', with the gate g";
+  static constexpr const char *kFormula = "x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2",
+                              *kGradient =
+                                  "dy · (g + x · 2 g (1 − g) · √(2/π) · (1 + 3 · 0.044715 x²)), "
+                                  "g = (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2",
+                              *kSlope = "g + x · g'";
   static MathLine written(double x, double gate) { return gate_line(x, gate, "g", "g"); }
   static std::string numpy(const CodeArgs& c) {
     const std::string& x = c.in[0];
@@ -127,7 +128,10 @@ template <class A>
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const double x = args.in[0].at(cell), gate = A::gate(x);
-  return {{{{0, cell}, x, gate, {}, "gate"}}, {{"gate", gate}}, A::kFormula, A::written(x, gate)};
+  return {{{{0, cell}, x, gate, {}, Message("explain.note.gate")}},
+          {{"gate", gate}},
+          A::kFormula,
+          A::written(x, gate)};
 }
 
 // dy · (gate + x · gate'): what is behind the gate is the slope without it.

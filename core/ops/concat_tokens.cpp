@@ -36,7 +36,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell = {index[0], t, index[1] % width}, counts = {index[0], t};
   const bool here = args.in[1].at(counts) != 0;
   OpTerm term{{0, cell}, args.in[0].at(cell), here ? 1.0 : 0.0, {}, ""};
-  if (!here) term.note = "padding";
+  if (!here) term.note = Message("explain.note.padding");
   return {{term}, {}, "x[t, f]"};
 }
 

@@ -116,14 +116,14 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   for (std::int64_t k = 0; k < n; ++k) {
     cell.back() = k;
     OpTerm term{{0, cell}, x[k], 0.0, {}, "", std::exp(x[k] - row.max)};
-    term.note = k == target ? "the target's logit, taken away" : "only through the row sum";
+    term.note = Message(k == target ? "explain.note.target_logit" : "explain.note.through_sum");
     if (k == target) {
       term.factor = -1;
       term.factor_cells = {{1, place}};
     }
     result.terms.push_back(std::move(term));
   }
-  result.terms.push_back({{}, level, 1.0, {}, "max + log(row sum)", {}});
+  result.terms.push_back({{}, level, 1.0, {}, "max + log(sum)", {}});
   return result;
 }
 
@@ -142,8 +142,9 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const RowParts row = parts(x, n);
   const double own = std::exp(x[j] - row.max), probability = own / row.sum;
   const bool hit = j == target;
-  OpTerm term = gradient_term(args, place, probability - (hit ? 1.0 : 0.0), {{0, cell}},
-                              hit ? "the target's probability − 1" : "the probability");
+  OpTerm term =
+      gradient_term(args, place, probability - (hit ? 1.0 : 0.0), {{0, cell}},
+                    Message(hit ? "explain.note.target_probability" : "explain.note.probability"));
   if (hit) {
     term.factor_cells.push_back({1, place});
     term.written = {math("(", "("), math(probability), math(" − 1)", " - 1)")};

@@ -52,7 +52,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const auto id = static_cast<std::int64_t>(args.in[0].at(id_at));
   const std::int64_t cell[] = {id, index[2]};
   OpTerm term{{1, {id, index[2]}}, args.in[1].at(cell), 1.0, {{0, {index[0], index[1]}}}, ""};
-  term.note = "row " + std::to_string(id) + " of the table";
+  term.note = Message("explain.note.table_row", {{"row", std::to_string(id)}});
   return {{term},
           {{picked_by(args.in[1]), static_cast<double>(id)}},
           of_segments(args.in[1]) ? "W_seg[seg, f]" : "W_E[id, f]"};

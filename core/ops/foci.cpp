@@ -180,13 +180,13 @@ OpExplanation explain_penalty(const OpArgs& args, std::span<const std::int64_t> 
         const double value = args.in[0].at(cell), aim = i == j ? 1 : 0;
         // C (G − aim)² = G · C (G − 2 aim) + C aim²
         OpTerm term{{0, cell}, value, factor * (value - 2 * aim), {}, ""};
-        term.note = i == j ? "C · (G − 2), and C behind all" : "C · G";
+        term.note = i == j ? TermNote(Message("explain.note.own_focus")) : "C · G";
         result.terms.push_back(std::move(term));
         rest += factor * aim;
       }
     }
   }
-  result.terms.push_back({{}, rest, 1.0, {}, "C for each focus", {}});
+  result.terms.push_back({{}, rest, 1.0, {}, Message("explain.note.each_focus"), {}});
   return result;
 }
 

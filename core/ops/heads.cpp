@@ -20,6 +20,10 @@ std::vector<Axis> split_shape(std::span<const TensorView> in, const OpParams&) {
   return {x[0], {w[0].name == "kv_head" ? w[0].name : "head", w[0].size}, x[1], w[2]};
 }
 
+TermNote from_head(std::int64_t h) {
+  return Message("explain.note.from_head", {{"head", std::to_string(h)}});
+}
+
 // y[b, h, t, e] = x[b, t, h·d_head + e]
 void split_forward(const OpArgs& args) {
   const auto& out = args.out.axes;
@@ -53,7 +57,7 @@ void split_backward(const OpGradArgs& args) {
 OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t width = args.out.axes[3].size;
   const std::vector<std::int64_t> cell = {index[0], index[2], index[1] * width + index[3]};
-  return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, "the same number, found by its head"}},
+  return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, Message("explain.note.in_its_head")}},
           {},
           "x[t, h · d_head + d]"};
 }
@@ -63,7 +67,7 @@ OpExplanation split_explain_gradient(const OpGradArgs& args, int input,
   if (input != 0) return without_gradient();
   const std::int64_t width = args.out.axes[3].size, h = index[2] / width;
   OpTerm term = gradient_term(args, {index[0], h, index[1], index[2] % width});
-  term.note = "from head " + std::to_string(h);
+  term.note = from_head(h);
   return {{term}, {{"head", static_cast<double>(h)}}, "dy[f div d_head, t, f mod d_head]"};
 }
 
@@ -131,7 +135,7 @@ OpExplanation concat_explain(const OpArgs& args, std::span<const std::int64_t> i
   const std::int64_t width = args.in[0].axes[3].size;
   const std::int64_t h = index[2] / width;
   const std::vector<std::int64_t> cell = {index[0], h, index[1], index[2] % width};
-  OpTerm term{{0, cell}, args.in[0].at(cell), 1.0, {}, "from head " + std::to_string(h)};
+  OpTerm term{{0, cell}, args.in[0].at(cell), 1.0, {}, from_head(h)};
   return {{term}, {{"head", static_cast<double>(h)}}, "z[f div d_head, t, f mod d_head]"};
 }
 
@@ -139,7 +143,7 @@ OpExplanation concat_explain_gradient(const OpGradArgs& args, int,
                                       std::span<const std::int64_t> index) {
   const std::int64_t column = index[1] * args.in[0].axes[3].size + index[3];
   OpTerm term = gradient_term(args, {index[0], index[2], column});
-  term.note = "the same number, found beside the other heads'";
+  term.note = Message("explain.note.beside_heads");
   return {{term}, {}, "dy[t, h · d_head + d]"};
 }
 

@@ -125,11 +125,11 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
     cell.back() = j;
     const double share = (j == i ? 1.0 : 0.0) - 1.0 / static_cast<double>(n);
     OpTerm term{{0, cell}, x[j], share * w / sigma, {{1, {i}}}, ""};
-    term.note = j == i ? "(1 − 1/n) · w / σ" : "through the mean: −w / (n · σ)";
+    term.note = j == i ? TermNote("(1 − 1/n) · w / σ") : Message("explain.note.through_mean");
     result.terms.push_back(std::move(term));
   }
   if (args.in.size() > 2) {
-    result.terms.push_back({{2, {i}}, args.in[2].data[i], 1.0, {}, "shift"});
+    result.terms.push_back({{2, {i}}, args.in[2].data[i], 1.0, {}, Message("explain.note.shift")});
   }
   return result;
 }
@@ -145,7 +145,7 @@ OpExplanation explain_weight_gradient(const OpGradArgs& args, std::int64_t f) {
     OpTerm& term = result.terms[static_cast<std::size_t>(r)];
     term.factor = (x[f] - mean) / sigma;
     term.factor_cells = {{0, term.cell.index}};
-    term.note = "(x − mean) / σ";
+    term.note = "(x − μ) / σ";
     term.written = {math("(", "("), math(x[f]),           math(" − ", " - "),
                     math(mean),     math(") / ", ") / "), math(sigma)};
   }
@@ -174,7 +174,7 @@ OpExplanation explain_row_gradient(const OpGradArgs& args, std::span<const std::
     if (j == i) {
       term.note = "w · (1 − (1 + s²) / n) / σ";
     } else {
-      term.note = "through mean and σ: −w · (1 + s · s) / (n · σ)";
+      term.note = Message("explain.note.through_mean_and_spread");
       term.factor_cells.push_back({0, {index.begin(), index.end()}});
     }
     term.written = {math("(", "("), math(w[j]),         math(" × ", " \\times "),

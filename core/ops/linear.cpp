@@ -102,7 +102,8 @@ OpExplanation linear_explain(const OpArgs& args, std::span<const std::int64_t> i
                             {{1, unravel(args.in[1].axes, i * outer + j)}},
                             ""});
   }
-  if (args.in.size() > 2) result.terms.push_back({{2, {j}}, args.in[2].data[j], 1.0, {}, "bias"});
+  if (args.in.size() > 2)
+    result.terms.push_back({{2, {j}}, args.in[2].data[j], 1.0, {}, Message("explain.note.bias")});
   return result;
 }
 
@@ -241,7 +242,7 @@ OpExplanation project_explain(const OpArgs& args, std::span<const std::int64_t> 
   }
   if (args.in.size() > 2) {
     const std::vector<std::int64_t> bias = {h, e};
-    result.terms.push_back({{2, bias}, args.in[2].at(bias), 1.0, {}, "bias"});
+    result.terms.push_back({{2, bias}, args.in[2].at(bias), 1.0, {}, Message("explain.note.bias")});
   }
   return result;
 }

@@ -61,7 +61,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
     result.terms.push_back(
         {{0, cell}, args.in[0].at(cell), args.in[1].at(weight), {{1, weight}}, ""});
   }
-  if (has_bias) result.terms.push_back({{2, {j}}, args.in[2].data[j], 1.0, {}, "bias"});
+  if (has_bias)
+    result.terms.push_back({{2, {j}}, args.in[2].data[j], 1.0, {}, Message("explain.note.bias")});
   return result;
 }
 

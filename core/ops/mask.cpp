@@ -49,7 +49,11 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> mask = {index[0], index[2], index[3]};
   const bool allowed = args.in[1].at(mask) == 0.0f;
   return {{{{0, score}, args.in[0].at(score), 1.0, {}, ""},
-           {{1, mask}, args.in[1].at(mask), 1.0, {}, allowed ? "allowed" : "forbidden"}},
+           {{1, mask},
+            args.in[1].at(mask),
+            1.0,
+            {},
+            TermNote(Message(allowed ? "explain.note.allowed" : "explain.note.forbidden"))}},
           {},
           "S[i, j] + mask[i, j]",
           {math(args.in[0].at(score)), math(" + ", " + "), math(args.in[1].at(mask))}};
@@ -63,8 +67,10 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   if (args.in[1].at(mask) != 0.0f) {
     return zero_gradient(formula, "explain.forbidden");
   }
-  return {
-      {gradient_term(args, {index.begin(), index.end()}, 1, {{1, mask}}, "allowed")}, {}, formula};
+  return {{gradient_term(args, {index.begin(), index.end()}, 1, {{1, mask}},
+                         Message("explain.note.allowed"))},
+          {},
+          formula};
 }
 
 std::string numpy(const CodeArgs& c) {

@@ -75,7 +75,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
     OpTerm term{{0, cell}, args.in[0].at(cell), 0.0, {{1, counts}}, "m = 0"};
     if (m != 0) {
       term.factor = m / tokens;
-      term.note = "1 / tokens";
+      term.note = "1 / Σ_t m[t]";
     }
     result.terms.push_back(std::move(term));
   }
@@ -92,7 +92,8 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const double m = args.in[1].at(counts);
   const std::string formula = "dy[f] · m[t] / Σ_k m[k]";
   if (m == 0) return zero_gradient(formula, "explain.not_counted");
-  OpTerm term = gradient_term(args, {index[0], index[2]}, m / tokens, {{1, counts}}, "1 / tokens");
+  OpTerm term =
+      gradient_term(args, {index[0], index[2]}, m / tokens, {{1, counts}}, "1 / Σ_t m[t]");
   OpExplanation result{{}, {{"tokens", tokens}}, formula};
   result.written = {math(term.value), math(" × ", " \\times "), math(m), math(" / ", " / "),
                     math(tokens)};

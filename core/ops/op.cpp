@@ -243,7 +243,7 @@ void add_product(const MatrixCells& a, const MatrixCells& b, float* c, std::int6
 }
 
 OpTerm gradient_term(const OpGradArgs& args, std::vector<std::int64_t> cell, double slope,
-                     std::vector<InputCell> from, std::string note) {
+                     std::vector<InputCell> from, TermNote note) {
   const double value = args.d_out[flat_index(args.out.axes, cell)];
   return {{kGradientOfOut, std::move(cell)}, value, slope, std::move(from), std::move(note)};
 }

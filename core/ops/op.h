@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/tensor.h"
+#include "core/ops/explanation.h"
 #include "core/ops/positions/rotary_scaling.h"
 
 namespace headlight {
@@ -132,75 +133,11 @@ struct OpGradArgs {
   std::span<float* const> d_in;
 };
 
-/// A piece of arithmetic as it is written: a number, or what stands between numbers.
-struct MathPiece {
-  std::string text, latex;       // "exp(", "\\exp("; empty for a number
-  std::optional<double> number;  // set: the piece is this number
-};
-using MathLine = std::vector<MathPiece>;
-
 /// What an operation writes its code from: its tensors, and the variables that hold them.
 struct CodeArgs {
   const OpArgs& args;
   std::span<const std::string> in;  // the inputs' names in the code
   std::string out;                  // the result's name
-};
-
-/// A cell that an operation reads: of an input, or what a gradient is made of.
-struct InputCell {
-  int input = -1;  // which input; -1 for a constant, or one of the two below
-  std::vector<std::int64_t> index;
-};
-
-/// InputCell::input of explain_gradient(): a cell of dL/d(out), and of the result itself.
-inline constexpr int kGradientOfOut = -2, kResultCell = -3;
-
-/// One addend of a cell: value × factor. `cell` holds the value; `factor_cells` name where the
-/// factor came from (k when q × k), if it came from cells.
-struct OpTerm {
-  InputCell cell;
-  double value = 0;
-  double factor = 1;
-  std::vector<InputCell> factor_cells;
-  std::string note;  // how the factor came about, where it is not simply another cell
-  std::optional<double> inner =
-      std::nullopt;  // what the cell became on the way, where that is not a product: exp(x − max)
-  MathLine written = {};  // the factor, where it is made of numbers: tanh(q + k)
-};
-
-/// A number on the way to a cell that is not itself a cell: a row maximum, a mean.
-struct Quantity {
-  std::string name;
-  double value = 0;
-  bool names_outcome = false;  // an id of the vocabulary, or the number of a class
-};
-
-struct OpExplanation {
-  std::vector<OpTerm> terms;  // they add up to the cell
-  std::vector<Quantity> quantities;
-  // In letters: "Σ_d [[x0]][i, d] · [[x1]][j, d]", where [[x0]] stands for the symbol of the first
-  // input, [[d]] for that of the result's gradient. A caller knows which tensors those are.
-  std::string formula;
-  MathLine written = {};        // the cell with its numbers; empty: the sum of its terms says it
-  std::string_view why = {};    // id of the text that says why nothing adds up to it
-  std::int64_t divided_by = 1;  // each term's factor is its factor cell's number over this
-  bool in_letters = true;       // do the symbols of its cells say what is multiplied?
-};
-
-/// One number for each cell of a row, on the way from the operand's row to the result's.
-struct RowLine {
-  std::string_view id;  // "x", "exp": what a person reads is said in the interface's language
-  std::vector<double> values;
-  bool adds_up = false;  // the sum of several of them means something
-  int input = -1;        // whose row they are, of an operand that is not the first
-};
-
-/// A row of the result in the making, for operations that are no plain sum of products: the numbers
-/// that the whole row shares, then line by line what becomes of each cell. The first line is the
-/// operand's row, the last one the result's; the others and the quantities are explain()'s.
-struct OpRow {
-  std::vector<Quantity> quantities;
-  std::vector<RowLine> lines;
 };
 
 /// Two numbers of a row that turn together, as the ends of an arrow on two axes: `angle` in
@@ -471,7 +408,7 @@ void add_product(const MatrixCells& a, const MatrixCells& b, float* c, std::int6
 // For explain_gradient(): the term that the cell of dL/d(out) at `cell` gives, times `slope`, which
 // came from the cells `from`.
 OpTerm gradient_term(const OpGradArgs&, std::vector<std::int64_t> cell, double slope = 1,
-                     std::vector<InputCell> from = {}, std::string note = "");
+                     std::vector<InputCell> from = {}, TermNote note = {});
 /// The terms of a parameter that each row has a part in: Σ_r dL/d(out)[r, column].
 OpExplanation column_gradient(const OpGradArgs&, std::int64_t column, std::string formula);
 /// Of an input that no gradient ever reaches.

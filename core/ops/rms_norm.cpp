@@ -141,7 +141,7 @@ OpExplanation explain_row_gradient(const OpGradArgs& args, std::span<const std::
     if (j == i) {
       term.note = "w · (1 − s² / n) / σ";
     } else {
-      term.note = "through σ: −w · s · s / (n · σ)";
+      term.note = Message("explain.note.through_spread");
       term.factor_cells.push_back({0, {index.begin(), index.end()}});
     }
     term.written = {math("(", "("), math(w[j]),         math(" × ", " \\times "),

@@ -51,9 +51,9 @@ struct FactorWords {
   const char *name, *forward, *backward;
 };
 FactorWords factor_words(const OpParams& params) {
-  if (params.own_factor) return {"factor", "S[i, j] · s", "dy[i, j] · s"};
+  if (params.own_factor) return {"s", "S[i, j] · s", "dy[i, j] · s"};
   if (square_of(params) > 0) return {"√d_model", "√d · x[t, f]", "√d · dy[t, f]"};
-  return {"1 / √d_head", "S[i, j] / √d_k", "dy[i, j] / √d_k"};
+  return {"1 / √d_k", "S[i, j] / √d_k", "dy[i, j] / √d_k"};
 }
 
 // x / √16 = x / 4, x × √64 = x × 8

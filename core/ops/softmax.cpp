@@ -116,7 +116,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
     cell.back() = k;
     const double e = std::exp((x[k] - row.max) / temperature);
     OpTerm term{{0, cell}, x[k], 0.0, {}, "", e};
-    term.note = k == j ? power + " / row sum, written as a factor" : "only through the row sum";
+    term.note = k == j ? Message("explain.note.own_share", {{"power", power}})
+                       : Message("explain.note.through_sum");
     if (k == j && x[k] != 0.0f) term.factor = own / row.sum / x[k];
     result.terms.push_back(std::move(term));
   }
@@ -125,7 +126,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
                             own / row.sum,
                             1.0,
                             {},
-                            (plain ? "exp(0 − max) / row sum" : "exp((0 − max) / τ) / row sum"),
+                            (plain ? "exp(0 − max) / sum" : "exp((0 − max) / τ) / sum"),
                             {}});
   }
   return result;
@@ -147,7 +148,7 @@ OpTerm gradient_of_weight(const OpGradArgs& args, const std::vector<std::int64_t
     term.written = {math("(−", "(-"), math(p), math(" × ", " \\times "), math(q), math(")", ")")};
   }
   if (plain) return term;
-  term.note += " / τ";
+  term.note.plain += " / τ";
   term.written.insert(term.written.end(), {math(" / ", " / "), math(temperature)});
   return term;
 }

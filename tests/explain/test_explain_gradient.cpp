@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/texts.h"
+#include "tests/explain/formula_words.h"
 #include "tests/support/op_cases.h"
 
 namespace headlight::test_explain_gradient {
@@ -253,6 +254,22 @@ TEST_CASE("explain gradient: the terms add up to every cell that backward adds")
   CHECK(felt.size() == all_ops().size() - 3);  // nothing feels two kinds of sinusoids and numbers
 }
 
+TEST_CASE("explain gradient: what is said in words is said in both languages") {
+  std::set<std::string> said;
+  for_all_cells([&](const Differentiated& w, int i, std::int64_t cell) {
+    const OpExplanation made = w.explain(i, cell);
+    CHECK(word_in_formula(made.formula) == "");
+    for (const OpTerm& term : made.terms) {
+      CHECK(word_in_formula(term.note.plain) == "");
+      if (term.note.id.empty()) continue;
+      said.insert(term.note.id);
+      CHECK(say(Language::kEnglish, term.note) != say(Language::kChinese, term.note));
+      CHECK(word_in_formula(say(Language::kChinese, term.note)) == "");
+    }
+  });
+  CHECK(said.size() > 5);
+}
+
 TEST_CASE("explain gradient: values and factors are the cells they name") {
   std::set<std::string_view> plain;
   for_all_cells([&](const Differentiated& w, int i, std::int64_t cell) {
@@ -356,7 +373,7 @@ TEST_CASE("explain gradient: masked keys, empty rows and padding say that they a
   CHECK(softmax.explain(0, 12).terms[1].factor < 0);
   CHECK(softmax.explain(0, 12).quantities.size() == 1);
   const Differentiated warm({Op::kSoftmax, {masked_scores()}, at_temperature(2)});
-  CHECK(warm.explain(0, 12).terms[0].note == "p[j] · (1 − p[j]) / τ");
+  CHECK(warm.explain(0, 12).terms[0].note.plain == "p[j] · (1 − p[j]) / τ");
   CHECK(warm.explain(0, 12).formula == "p[j] · (dp[j] − Σ_k p[k] · dp[k]) / τ");
   CHECK(warm.explain(0, 12).quantities.front().value == 2);
 

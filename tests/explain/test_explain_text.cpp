@@ -154,7 +154,8 @@ TEST_CASE("explain text: formulas and notes are written with the true minus sign
     for_cells(*trace, [&](const CellRef& cell, const Explanation& e) {
       CAPTURE(cell_text(*trace, cell));
       CHECK(e.formula.find('-') == std::string::npos);
-      for (const Term& t : e.terms) CHECK(t.note.find('-') == std::string::npos);
+      for (const Term& t : e.terms)
+        CHECK(say(Language::kEnglish, t.note).find('-') == std::string::npos);
     });
   }
 }

@@ -228,7 +228,7 @@ TEST_CASE("lines: a formula has a bias where its number has one") {
       const bool said = has(e.formula, "] + b[");
       CAPTURE(std::string(t.name));
       const auto adds = [](const Term& term) {
-        return term.note == "bias" || term.note == "shift";
+        return term.note.id == "explain.note.bias" || term.note.id == "explain.note.shift";
       };
       CHECK(said == std::ranges::any_of(e.terms, adds));
       with += said;

@@ -125,6 +125,20 @@ TermColumns term_columns(const InspectorColumn& c, const TermNames& names, const
   return t;
 }
 
+// Over the factors: how they came about, where that is the same for all and there is room, else
+// the symbol of what they are, else "factor".
+std::string factor_head(const InspectorColumn& c, const Explanation& e, const Term& first,
+                        bool along, float room) {
+  const Ui& ui = c.ui;
+  if (first.note.empty() && along && !first.factor_cells.empty())
+    return std::string(symbol_of(c.trace, first.factor_cells[0]));
+  const std::string note = say(ui.language, first.note);
+  const bool common =
+      std::ranges::all_of(e.terms, [&](const Term& term) { return term.note == first.note; });
+  if (!note.empty() && common && ui.measure(ui.fonts.note, note).x <= room) return note;
+  return std::string(ui.tr("inspector.factor"));
+}
+
 // Symbols over the columns where all terms have them in common, else what the columns hold.
 void draw_term_head(InspectorColumn& c, const Explanation& e, const TermNames& names,
                     const TermColumns& t) {
@@ -146,8 +160,7 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermNames& n
   const bool from_cell = !first.factor_cells.empty() && along;
   ui.text_right(ui.fonts.note, t.factor, c.y,
                 from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
-                from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0])
-                                                : ui.tr("inspector.factor"));
+                factor_head(c, e, first, along, t.factor - t.value - ui.px(8)));
   ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, ui.tr("inspector.product"));
   c.y += ui.px(20);
 }
@@ -174,7 +187,7 @@ void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names,
     help += " = " + exact_number(static_cast<float>(term.value));
     for (const std::string& cell : factor_texts(c.trace, term))
       help += "\n" + ui.tr("inspector.factor_from", {{"cell", to_field_text(cell)}});
-    if (!term.note.empty()) help += "\n" + term.note;
+    if (!term.note.empty()) help += "\n" + say(ui.language, term.note);
     ui.tooltip(help);
   }
   const float y = c.y + (height - font_size(t.font)) / 2;

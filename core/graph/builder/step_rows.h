@@ -260,7 +260,7 @@ class StepRows {
               {at_length, "words.activation.row"}};
     const bool exact = c.activation != Activation::kGeluTanh;
     return {exact ? "GELU" : "GELU (tanh)",
-            {"[[x0]] Φ([[x0]])",
+            {exact ? "[[x0]] Φ([[x0]])" : "[[x0]] g([[x0]])",
              exact ? "[[out]] = [[x0]] · Φ([[x0]])" : "[[out]] = [[x0]] · ½(1 + tanh(…))", words},
             back,
             {at_length, "words.activation.row"}};

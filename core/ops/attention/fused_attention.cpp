@@ -225,23 +225,23 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const bool plain = is_plain(args.params);
   OpExplanation result;
   result.in_letters = false;
-  result.formula = plain ? "Σ_j exp(s[i, j] − max) / sum · [[x2]][j, d], s[i, j] = factor · "
+  result.formula = plain ? "Σ_j exp(s[i, j] − max) / sum · [[x2]][j, d], s[i, j] = c · "
                            "[[x0]][i] · [[x1]][j]"
-                         : "Σ_j exp((s[i, j] − max) / τ) / sum · [[x2]][j, d], s[i, j] = factor · "
+                         : "Σ_j exp((s[i, j] − max) / τ) / sum · [[x2]][j, d], s[i, j] = c · "
                            "[[x0]][i] · [[x1]][j]";
   if (row.is_empty()) {
     result.why = "explain.no_key";
     result.written = {math("0", "0")};
     return result;
   }
-  result.quantities = {{"factor", a.factor}, {"row maximum", row.max}, {"row sum", row.sum}};
+  result.quantities = {{"factor c", a.factor}, {"row maximum", row.max}, {"row sum", row.sum}};
   if (!plain) result.quantities.insert(result.quantities.begin(), {"temperature", a.temperature});
   for (std::int64_t j = 0; j < a.keys; ++j) {
     const double score = a.score(at, j);
     if (score == kNone) continue;
     const std::vector<std::int64_t> cell = {at.item, at.head / a.share, j, index[3]};
     OpTerm term{{2, cell}, args.in[2].at(cell), a.weight(row, score), {}, ""};
-    term.note = plain ? "exp(s − max) / row sum" : "exp((s − max) / τ) / row sum";
+    term.note = plain ? "exp(s − max) / sum" : "exp((s − max) / τ) / sum";
     term.written = written_weight(a, row, score);
     add_row(term.factor_cells, 0, args.in[0], a.q_row(at));
     add_row(term.factor_cells, 1, args.in[1], a.kv_row(at, j));
@@ -254,8 +254,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
 OpExplanation explain_query(const OpGradArgs& args, const Attention& a, const Place& at,
                             std::int64_t feature) {
   OpExplanation result;
-  result.formula =
-      "Σ_d [[d]][i, d] · factor · Σ_j p[i, j] · ([[x2]][j, d] − z[i, d]) · [[x1]][j, e]";
+  result.formula = "Σ_d [[d]][i, d] · c · Σ_j p[i, j] · ([[x2]][j, d] − z[i, d]) · [[x1]][j, e]";
   const RowParts row = a.visit(at, nullptr);
   std::vector<double> slopes(static_cast<std::size_t>(a.v_width));
   const float* z = args.out.data + a.q_row(at) * a.v_width;
@@ -272,7 +271,7 @@ OpExplanation explain_query(const OpGradArgs& args, const Attention& a, const Pl
   for (std::size_t d = 0; d < slopes.size(); ++d)
     result.terms.push_back(
         gradient_term(args, {at.item, at.head, at.query, static_cast<std::int64_t>(d)}, slopes[d],
-                      {}, "factor · Σ_j p[i, j] · (v[j, d] − z[i, d]) · k[j, e]"));
+                      {}, "c · Σ_j p[i, j] · (v[j, d] − z[i, d]) · k[j, e]"));
   return result;
 }
 
@@ -280,7 +279,7 @@ OpExplanation explain_query(const OpGradArgs& args, const Attention& a, const Pl
 OpExplanation explain_key_or_value(const OpGradArgs& args, const Attention& a, bool is_key,
                                    std::span<const std::int64_t> index) {
   OpExplanation result;
-  result.formula = is_key ? "Σ_i Σ_d [[d]][i, d] · factor · p[i, j] · ([[x2]][j, d] − z[i, d]) · "
+  result.formula = is_key ? "Σ_i Σ_d [[d]][i, d] · c · p[i, j] · ([[x2]][j, d] − z[i, d]) · "
                             "[[x0]][i, e]"
                           : "Σ_i [[d]][i, d] · p[i, j]";
   const std::int64_t j = index[2];
@@ -291,8 +290,8 @@ OpExplanation explain_key_or_value(const OpGradArgs& args, const Attention& a, b
       const double p = a.weight(a.visit(at, nullptr), a.score(at, j));
       if (p == 0) continue;
       if (!is_key) {
-        result.terms.push_back(
-            gradient_term(args, {at.item, h, i, index[3]}, p, {}, "p[i, j], made again"));
+        result.terms.push_back(gradient_term(args, {at.item, h, i, index[3]}, p, {},
+                                             Message("explain.note.made_again")));
         continue;
       }
       const double part = a.factor / a.temperature * p * a.q(at)[index[3]];
@@ -300,7 +299,7 @@ OpExplanation explain_key_or_value(const OpGradArgs& args, const Attention& a, b
       for (std::int64_t d = 0; d < a.v_width; ++d)
         result.terms.push_back(gradient_term(args, {at.item, h, i, d},
                                              part * (static_cast<double>(a.v(at, j)[d]) - z[d]), {},
-                                             "factor · p[i, j] · (v[j, d] − z[i, d]) · q[i, e]"));
+                                             "c · p[i, j] · (v[j, d] − z[i, d]) · q[i, e]"));
     }
   }
   return result.terms.empty() ? zero_gradient(result.formula, "explain.no_weight") : result;
@@ -313,11 +312,12 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   OpExplanation result = input == 0
                              ? explain_query(args, a, {index[0], index[1], index[2]}, index[3])
                              : explain_key_or_value(args, a, input == 1, index);
-  if (!is_plain(args.params) && input != 2) {
-    result.formula += " / τ";
-    for (OpTerm& term : result.terms) term.note += " / τ";
-    if (!result.terms.empty()) result.quantities = {{"temperature", a.temperature}};
-  }
+  if (input == 2 || result.terms.empty()) return result;
+  result.quantities = {{"factor c", a.factor}};
+  if (is_plain(args.params)) return result;
+  result.formula += " / τ";
+  for (OpTerm& term : result.terms) term.note.plain += " / τ";
+  result.quantities.push_back({"temperature", a.temperature});
   return result;
 }
 

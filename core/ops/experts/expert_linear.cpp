@@ -107,7 +107,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   }
   if (args.in.size() > 2) {
     const std::vector<std::int64_t> bias = {e, j};
-    result.terms.push_back({{2, bias}, args.in[2].at(bias), 1.0, {}, "bias"});
+    result.terms.push_back({{2, bias}, args.in[2].at(bias), 1.0, {}, Message("explain.note.bias")});
   }
   return result;
 }

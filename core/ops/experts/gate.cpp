@@ -77,11 +77,11 @@ OpExplanation explain_best(const OpArgs& args, std::span<const std::int64_t> ind
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const float* g = args.in[0].data + flat_index(args.out.axes, cell) - e;
   const double sum = divisor(g, n, best);
-  OpTerm term{{0, cell}, g[e], 0.0, {}, "not among the best"};
+  OpTerm term{{0, cell}, g[e], 0.0, {}, Message("explain.note.not_best")};
   OpExplanation result{{}, {}, "G[t, e] / Σ_j G[t, j]"};
   if (is_heard(g, n, e, best) && sum != 0) {
     term.factor = 1 / sum;
-    term.note = best == 1 ? "the best keeps its weight" : "1 / sum of the best";
+    term.note = best == 1 ? TermNote(Message("explain.note.only_best")) : "1 / Σ_j G[t, j]";
     if (best == 1) result.formula = "G[t, e]";
     if (best > 1) {
       result.quantities = {{"sum of the best", sum}};
@@ -240,10 +240,10 @@ OpExplanation explain_load(const OpArgs& args, std::span<const std::int64_t> ind
     const std::vector<std::int64_t> here = {index[0], t};
     for (std::int64_t e = 0; e < n; ++e) {
       const std::vector<std::int64_t> cell = {index[0], t, e};
-      OpTerm term{{0, cell}, args.in[0].at(cell), 0.0, {}, "padding"};
+      OpTerm term{{0, cell}, args.in[0].at(cell), 0.0, {}, Message("explain.note.padding")};
       if (args.in[1].at(here) != 0) {
         term.factor = scale * load.share[static_cast<std::size_t>(e)] / load.tokens;
-        term.note = "C · E · f[e] / tokens";
+        term.note = "C · E · f[e] / n";
       }
       result.terms.push_back(std::move(term));
     }
@@ -269,7 +269,7 @@ OpExplanation explain_load_gradient(const OpGradArgs& args, int input,
   for (std::int64_t i = index[0] * per_row; i < (index[0] + 1) * per_row; ++i) {
     if (args.in[2].data[i] < 0) continue;
     result.terms.push_back(
-        gradient_term(args, unravel(args.out.axes, i), slope, {}, "C · E · f[e] / tokens"));
+        gradient_term(args, unravel(args.out.axes, i), slope, {}, "C · E · f[e] / n"));
   }
   if (result.terms.empty()) return zero_gradient(result.formula, "explain.no_target");
   return result;

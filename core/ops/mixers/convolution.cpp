@@ -112,7 +112,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   }
   if (args.in.size() > 3) {
     const std::vector<std::int64_t> bias = {index[2]};
-    result.terms.push_back({{3, bias}, args.in[3].at(bias), 1.0, {}, "bias"});
+    result.terms.push_back({{3, bias}, args.in[3].at(bias), 1.0, {}, Message("explain.note.bias")});
   }
   if (result.terms.empty()) result.why = "explain.empty_window";
   return result;

@@ -163,13 +163,13 @@ OpExplanation explain_mixture(const OpArgs& args, std::span<const std::int64_t> 
                               args.in[static_cast<std::size_t>(i)].at(cell),
                               0,
                               {},
-                              "only through the sum of the components",
+                              Message("explain.note.through_components"),
                               part});
     if (k > 0) result.written.push_back(math(" + ", " + "));
     result.written.push_back(math(part));
   }
   result.written.push_back(math(")", ")"));
-  result.terms.push_back({{}, density, 1.0, {}, "log(density)", {}});
+  result.terms.push_back({{}, density, 1.0, {}, Message("explain.note.log_density"), {}});
   return result;
 }
 

@@ -29,7 +29,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t last = std::max<std::int64_t>(args.params.features - 1, 1);
   const double id = args.in[0].at(token), step = 2 * half_grid_step(args.params.features);
   OpTerm own{{0, token}, id, step, {}, "2 / (V − 1)"};
-  OpTerm first{{}, -1, 1, {}, "the grid's first number"};
+  OpTerm first{{}, -1, 1, {}, Message("explain.note.grid_first")};
   return {{own, first},
           {{"step", step}},
           "−1 + 2 · id[t] / (V − 1)",

@@ -60,7 +60,12 @@ OpExplanation alibi_explain(const OpArgs& args, std::span<const std::int64_t> in
   result.formula = args.params.causal ? "S[i, j] − m · (i − j)" : "S[i, j] − m · |i − j|";
   result.quantities = {{"slope m", slope}, {"distance", static_cast<double>(distance)}};
   result.terms = {{{0, cell}, score, 1.0, {}, ""},
-                  {{}, alibi_term(index[1], heads, distance), 1.0, {}, "−m · distance", {}}};
+                  {{},
+                   alibi_term(index[1], heads, distance),
+                   1.0,
+                   {},
+                   Message("explain.note.slope_distance"),
+                   {}}};
   result.written = {math(score), math(" − ", " - "), math(slope), math(" × ", " \\times "),
                     math(static_cast<double>(distance))};
   return result;

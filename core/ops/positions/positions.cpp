@@ -90,7 +90,7 @@ OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t>
   const Wave wave = wave_of(index[2], args.params);
   const double angle = sinusoid_angle(static_cast<double>(t), wave.pair, args.params);
   OpTerm term{{}, wave.is_sine ? std::sin(angle) : std::cos(angle), 1.0, {}, ""};
-  term.note = wave.is_sine ? "sin(angle)" : "cos(angle)";
+  term.note = Message(wave.is_sine ? "explain.note.sine" : "explain.note.cosine");
   return {{term},
           {{"position", static_cast<double>(t)}, {"angle", angle}},
           sinusoid_formula(wave, args.params),
@@ -174,7 +174,7 @@ OpExplanation learned_explain(const OpArgs& args, std::span<const std::int64_t> 
   const std::int64_t row = index[1] + args.params.offset;
   const std::int64_t cell[] = {row, index[2]};
   OpTerm term{{1, {row, index[2]}}, args.in[1].at(cell), 1.0, {}, ""};
-  term.note = "row " + std::to_string(row) + " of the position table";
+  term.note = Message("explain.note.position_row", {{"row", std::to_string(row)}});
   const std::string at =
       args.params.offset == 0 ? "t" : "t + " + std::to_string(args.params.offset);
   return {{term}, {{"position", static_cast<double>(row)}}, "W_pos[" + at + ", f]"};

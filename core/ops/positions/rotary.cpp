@@ -116,12 +116,12 @@ MathLine written(double own, double other, const Turn& t) {
           math(other), math(" × ", " \\times "), math(t.other_factor)};
 }
 
-constexpr const char* kUnturned = "this feature does not turn";
+TermNote unturned() { return Message("explain.note.unturned"); }
 
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const Turn t = turn_at(args.in[0], args.params, index, 1);
   const double own = args.in[0].at(t.own), other = args.in[0].at(t.other);
-  if (!t.turns) return {{{{0, t.own}, own, 1.0, {}, kUnturned}}, {}, "x[t, d]"};
+  if (!t.turns) return {{{{0, t.own}, own, 1.0, {}, unturned()}}, {}, "x[t, d]"};
   OpExplanation result;
   result.formula = t.is_first ? "a · cos θ − b · sin θ" : "a · sin θ + b · cos θ";
   result.quantities = {{"position", static_cast<double>(index[2] + args.params.offset)},
@@ -135,7 +135,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
 OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
   const Turn t = turn_at(args.out, args.params, index, -1);
   OpExplanation result;
-  result.terms = {gradient_term(args, t.own, t.own_factor, {}, t.turns ? "cos θ" : kUnturned)};
+  result.terms = {gradient_term(args, t.own, t.own_factor, {}, t.turns ? "cos θ" : unturned())};
   result.formula = "dy[t, d]";
   if (!t.turns) return result;
   result.formula = t.is_first ? "da · cos θ + db · sin θ" : "db · cos θ − da · sin θ";

@@ -65,7 +65,7 @@ OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t>
   const std::string name = even ? "sin" : "cos";
   const std::string power = std::to_string(f - f % 2) + "/" + std::to_string(width);
   OpTerm term{{}, wave(static_cast<double>(distance), f, width), 1.0, {}, ""};
-  term.note = even ? "sin(angle)" : "cos(angle)";
+  term.note = Message(even ? "explain.note.sine" : "explain.note.cosine");
   const std::string start = "(" + std::to_string(distance) + " / 10000^";
   return {{term},
           {{"distance", static_cast<double>(distance)}, {"angle", angle}},

@@ -496,6 +496,34 @@ TEST_CASE("inspector: nothing is cut off in any tab, at any size, in both langua
   }
 }
 
+TEST_CASE("inspector: how factors came about is said in the interface's language") {
+  Document document = small_document(1, 2, 16);
+  document.config.activation = Activation::kGelu;
+  Gui gui(std::move(document), {1920, 3000});
+  // The texts of a frame are without spaces.
+  const auto over_factors = [&](std::string_view words) {
+    const float y = gui.rect("term/0").min.y;
+    return std::ranges::any_of(gui.texts(), [&](const DrawnText& text) {
+      return text.words == words && text.min.y < y && text.min.y > y - 40;
+    });
+  };
+  pick(gui, "blocks.0.attn.scores_scaled", {0, 0, 4, 2});
+  CHECK(over_factors("1/√d_k"));
+  pick(gui, "blocks.0.mlp.post", {0, 4, 2});
+  CHECK(over_factors("gate"));
+  gui.push(ChooseLanguage{Language::kChinese});
+  gui.frame();
+  CHECK(over_factors("门控值"));
+  // Of a row and its bias there is no one word for both.
+  pick(gui, "blocks.0.attn.q_proj", {0, 4, 3});
+  CHECK_FALSE(over_factors("偏置"));
+  gui.click("inspector/all_terms");
+  gui.hover("term/16");  // behind sixteen products
+  CHECK(gui.shows("偏置"));
+  gui.hover("term/0");
+  CHECK_FALSE(gui.shows("偏置"));
+}
+
 TEST_CASE("inspector: a term under the mouse lights its cell on the stage") {
   Gui gui(small_document(), {1600, 900});
   for (const char* tensor : {"blocks.0.attn.scores_raw", "blocks.0.attn.pattern"}) {
