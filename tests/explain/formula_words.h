@@ -1,11 +1,17 @@
 // Words in what is shown the same in every language.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <string>
 #include <string_view>
+
+#include "core/base/texts.h"
+#include "core/ops/explanation.h"
 
 namespace headlight {
 
@@ -24,6 +30,20 @@ inline std::string word_in_formula(std::string_view formula) {
     i = std::max(end, i + 1);
   }
   return "";
+}
+
+/// Formulas are without words, and notes in words have both languages; their ids join `said`.
+inline void check_words(const OpExplanation& made, std::set<std::string>& said) {
+  CHECK(word_in_formula(made.formula) == "");
+  for (const OpTerm& term : made.terms) {
+    CHECK(word_in_formula(term.note.plain) == "");
+    if (term.note.id.empty()) continue;
+    said.insert(term.note.id);
+    const std::string chinese = say(Language::kChinese, term.note);
+    CHECK(chinese != say(Language::kEnglish, term.note));
+    const std::string word = word_in_formula(chinese);
+    CHECK_MESSAGE((word == "" || word == "logit"), chinese);
+  }
 }
 
 }  // namespace headlight

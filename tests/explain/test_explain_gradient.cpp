@@ -257,15 +257,7 @@ TEST_CASE("explain gradient: the terms add up to every cell that backward adds")
 TEST_CASE("explain gradient: what is said in words is said in both languages") {
   std::set<std::string> said;
   for_all_cells([&](const Differentiated& w, int i, std::int64_t cell) {
-    const OpExplanation made = w.explain(i, cell);
-    CHECK(word_in_formula(made.formula) == "");
-    for (const OpTerm& term : made.terms) {
-      CHECK(word_in_formula(term.note.plain) == "");
-      if (term.note.id.empty()) continue;
-      said.insert(term.note.id);
-      CHECK(say(Language::kEnglish, term.note) != say(Language::kChinese, term.note));
-      CHECK(word_in_formula(say(Language::kChinese, term.note)) == "");
-    }
+    check_words(w.explain(i, cell), said);
   });
   CHECK(said.size() > 5);
 }
