@@ -33,6 +33,8 @@ if(HEADLIGHT_NATIVE)
 endif()
 # One rounding per operation in the reference backend, whatever the machine can fuse.
 target_compile_options(headlight_flags INTERFACE -ffp-contract=off)
+# Packages ask for what the program uses, whichever compiler links it.
+target_link_options(headlight_flags INTERFACE LINKER:--as-needed)
 if(HEADLIGHT_SANITIZE)
   target_compile_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -143,8 +143,10 @@ TEST_CASE("nudge: slopes agree with the backward pass") {
         const double g = run.gradient(id, cell), off = std::fabs(n.slope() - g);
         CHECK(n.value == t.data[cell]);
         CHECK(n.loss == run.loss);
-        // What cancels in a cell is bent as in the others of its tensor.
-        CHECK(off <= 0.03 * std::fabs(g) + 0.01 * usual + n.rounding_error());
+        // What cancels in a cell is bent as in the others of its tensor. How sums are rounded
+        // depends on the compiler: twice what is usual, half of what the window still calls
+        // rounding.
+        CHECK(off <= 0.03 * std::fabs(g) + 0.01 * usual + 2 * n.rounding_error());
         if (std::fabs(g) < 20 * n.rounding_error() || std::fabs(g) < 0.1 * usual) continue;
         ++felt;
         worst = std::max(worst, off / std::fabs(g));

@@ -101,7 +101,10 @@ inline void check_same(const Model& model, const char* to, const char* type) {
   CHECK(made.has_tokenizer);
   const auto read = load_model((place / "out").string());
   const std::vector<int> ids = {1, 5, 7, 2, 8, 10, 5};
-  CHECK(logits_of(read, ids) == logits_of(model, ids));
+  // A folder has no word for fused attention, which rounds in another order.
+  Model plain = model;
+  plain.file.config.fused_attention = false;
+  CHECK(logits_of(read, ids) == logits_of(plain, ids));
   CHECK(read->vocabulary->encode("abcd. a") == model.vocabulary->encode("abcd. a"));
 }
 
