@@ -125,8 +125,8 @@ TermColumns term_columns(const InspectorColumn& c, const TermNames& names, const
   return t;
 }
 
-// Over the factors: how they came about, where that is the same for all and there is room, else
-// the symbol of what they are, else "factor".
+// Over the factors: the symbol of what they are, or how they came about, where that is the same for
+// all and there is room, else "factor". A 1 did not come about: there the note is of the number.
 std::string factor_head(const InspectorColumn& c, const Explanation& e, const Term& first,
                         bool along, float room) {
   const Ui& ui = c.ui;
@@ -135,7 +135,8 @@ std::string factor_head(const InspectorColumn& c, const Explanation& e, const Te
   const std::string note = say(ui.language, first.note);
   const bool common =
       std::ranges::all_of(e.terms, [&](const Term& term) { return term.note == first.note; });
-  if (!note.empty() && common && ui.measure(ui.fonts.note, note).x <= room) return note;
+  const bool made = std::ranges::any_of(e.terms, [](const Term& term) { return term.factor != 1; });
+  if (!note.empty() && common && made && ui.measure(ui.fonts.note, note).x <= room) return note;
   return std::string(ui.tr("inspector.factor"));
 }
 

@@ -511,8 +511,12 @@ TEST_CASE("inspector: how factors came about is said in the interface's language
   CHECK(over_factors("1/√d_k"));
   pick(gui, "blocks.0.mlp.post", {0, 4, 2});
   CHECK(over_factors("gate"));
+  // A number that is only moved has no factor but 1.
+  pick(gui, "blocks.0.attn.concat", {0, 4, 2});
+  CHECK(over_factors("factor"));
+  CHECK_FALSE(over_factors("fromhead0"));
   gui.push(ChooseLanguage{Language::kChinese});
-  gui.frame();
+  pick(gui, "blocks.0.mlp.post", {0, 4, 2});
   CHECK(over_factors("门控值"));
   // Of a row and its bias there is no one word for both.
   pick(gui, "blocks.0.attn.q_proj", {0, 4, 3});
