@@ -15,7 +15,12 @@ from_package() {
       headlight=/usr/bin/headlight
       ;;
     *.tar.gz)
-      name="$(basename -- "$file" .tar.gz)"
+      # As the archive calls its folder, whatever the file is called by now.
+      name="$(tar -tzf "$file" | sed -n '1s|^\(\./\)\?\([^/]*\)/.*|\2|p')"
+      case "$name" in
+        headlight-*) ;;
+        *) say "$file holds no Headlight: its first folder is not headlight-VERSION-x86_64."; return 2 ;;
+      esac
       mkdir -p -- "$root/out"
       rm -rf -- "${root:?}/out/$name"
       tar -xzf "$file" -C "$root/out" || return

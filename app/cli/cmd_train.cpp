@@ -33,15 +33,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::atomic<bool> interrupted{false};
+std::atomic<int> interrupted{0};  // by this signal
 
 // A step may take minutes, so the second Ctrl+C is the system's own: it ends the program.
-void interrupt(int) {
+void interrupt(int number) {
   constexpr std::string_view kWords =
-      "\nfinishing this step; Ctrl+C again ends at once, without saving\n";
-  interrupted = true;
-  std::signal(SIGINT, SIG_DFL);
+      "\nfinishing this step; the same again (Ctrl+C) ends at once, without saving\n";
+  interrupted = number;
+  std::signal(number, SIG_DFL);
   if (::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) return;
+}
+
+void watch_for_interrupts() {
+  std::signal(SIGINT, interrupt);
+  for (const int number : {SIGTERM, SIGHUP}) {
+    if (std::signal(number, interrupt) == SIG_IGN) std::signal(number, SIG_IGN);  // nohup
+  }
 }
 
 // A run that has stopped early waits for more patience; without any it keeps its newest weights.
@@ -248,12 +255,13 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   }
   const OldText old_text(judges ? nullptr : base, *learner, data.shape.positions);
   TrainLog log(o.log, state.step > 0, config.token_head);
-  std::signal(SIGINT, interrupt);
-  tell_device(*learner, o);
+  watch_for_interrupts();
   const ModelFile file = model_file(config, data.shape, data.task.get());
   const auto checkpoint = [&] {
     return checkpoint_of(file, data.tokenizer, *learner, settings, state, early.weights());
   };
+  if (!o.out.empty()) checkpoint().check_place(o.out);
+  tell_device(*learner, o);
   SafeRun safe(*learner, checkpoint, state.step, o);
   PaddingCount padding;
   const RunParts parts{o, config, data, settings, early, padding};
@@ -299,7 +307,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
                 "a smaller --lr, a --warmup, or --clip 1");
   }
   if (!log.problem().empty()) throw Error(log.problem());
-  return ending == Ending::kDone ? 0 : 130;
+  return ending == Ending::kDone ? 0 : 128 + interrupted;
 }
 
 }  // namespace

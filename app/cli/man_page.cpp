@@ -23,13 +23,20 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+// The same, and lines may end behind its commas: lists of names are longer than a line.
+std::string breakable(const std::string& list) {
+  std::string out;
+  for (const char c : escaped(list)) out += c == ',' ? ",\\:" : std::string(1, c);
+  return out;
+}
+
 std::string bold(const std::string& text) { return "\\fB" + escaped(text) + "\\fR"; }
 
 void put_option(const CLI::Option& option, std::string& page) {
   if (option.get_group().empty()) return;  // not shown by --help either
   page += ".TP\n" + bold(option.get_name(option.get_positional(), true));
   if (option.get_type_size() != 0 && !option.get_type_name().empty())
-    page += " \\fI" + escaped(option.get_type_name()) + "\\fR";
+    page += " \\fI" + breakable(option.get_type_name()) + "\\fR";
   page += "\n" + escaped(option.get_description());
   if (!option.get_default_str().empty())
     page += " (default: " + escaped(option.get_default_str()) + ")";
@@ -57,6 +64,7 @@ void put_command(const CLI::App& command, const std::string& name, std::string& 
 std::string man_page(const CLI::App& app, const std::string& version) {
   const std::string name = app.get_name();
   std::string page = ".TH HEADLIGHT 1 \"\" \"" + escaped(name + " " + version) + "\"\n";
+  page += ".ad l\n";  // a line of one long word cannot be stretched
   page += ".SH NAME\n" + escaped(name) + " \\- shows every number of a transformer\n";
   page += ".SH SYNOPSIS\n" + bold(name) + " [options] [session]\n.br\n" + bold(name) +
           " \\fIcommand\\fR [options]\n";

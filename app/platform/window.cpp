@@ -8,7 +8,9 @@
 #include <imgui_impl_opengl3.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -74,9 +76,11 @@ class App {
  public:
   App(const Document& document, const WindowOptions& options);
   ~App();
+  /// The program's exit status.
   int run();
 
  private:
+  int end_at_once();
   void open_window();
   void offer_gpu();
   void update_scale();
@@ -103,6 +107,21 @@ class App {
   FontTexture font_texture_;
   std::string title_;
 };
+
+// The system is shut down, the session ends, or somebody presses Ctrl+C where it was started: by
+// this signal. Once more is the system's own way.
+std::atomic<int> asked_to_end{0};
+
+void ask_to_end(int number) {
+  asked_to_end = number;
+  std::signal(number, SIG_DFL);
+}
+
+void watch_for_end() {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+    if (std::signal(number, ask_to_end) == SIG_IGN) std::signal(number, SIG_IGN);
+  }
+}
 
 // Who asks for files. The tests, which know where to click in Headlight's own list, want just that.
 std::vector<std::string> file_dialogs() {
@@ -286,8 +305,18 @@ void App::set_title() {
   if (title != title_) glfwSetWindowTitle(window_, (title_ = title).c_str());
 }
 
+// Nobody is there to be asked: what is unsaved is offered by the next start, as after a crash, but
+// nothing of it is missing.
+int App::end_at_once() {
+  tell_size();
+  shell_.keep_at_once();
+  return 128 + asked_to_end;
+}
+
 int App::run() {
+  watch_for_end();
   while (!shell_.state().session.quit) {
+    if (asked_to_end != 0) return end_at_once();
     if (glfwWindowShouldClose(window_)) {  // its cross: as Ctrl+Q, unsaved changes are asked about
       glfwSetWindowShouldClose(window_, GLFW_FALSE);
       shell_.push(DoCommand{Command::kQuit});

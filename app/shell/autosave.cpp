@@ -15,8 +15,8 @@
 
 #include "core/base/error.h"
 #include "core/document/session_file.h"
-#include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -116,11 +116,12 @@ std::vector<Recoverable> find_recoverable(const std::string& folder) {
     auto lock = std::make_shared<FileLock>(lock_path_of(path), false);
     if (!lock->held()) continue;  // its window still runs
     try {
-      const std::string text = read_file(path, kMaxBytes);
+      const std::string text = PlainFile(path, kMaxBytes).all();
       recoverables.push_back(
           {path, parse_session(text).document, read_origin(text), written_at(path), lock});
     } catch (const Error&) {
-      // Not ours, or of a newer version: left alone.
+      std::error_code ignored;
+      fs::remove(lock_path_of(path), ignored);  // not ours, or of a newer version: left alone
     }
   }
   std::sort(recoverables.begin(), recoverables.end(),
@@ -159,7 +160,7 @@ std::vector<Recoverable> find_discarded(const std::string& folder) {
     const std::string path = at->path().string();
     if (!path.ends_with(kEnding)) continue;
     try {
-      const std::string text = read_file(path, kMaxBytes);
+      const std::string text = PlainFile(path, kMaxBytes).all();
       found.push_back(
           {path, parse_session(text).document, read_origin(text), written_at(path), {}});
     } catch (const Error&) {
@@ -198,7 +199,7 @@ std::uint64_t content_mark(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return 0;
   try {
-    return content_mark_of(read_file(path, kMaxBytes));
+    return content_mark_of(PlainFile(path, kMaxBytes).all());
   } catch (const Error&) {
     return 0;
   }

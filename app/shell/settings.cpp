@@ -17,6 +17,7 @@
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -189,13 +190,15 @@ SettingsRead read_settings(const std::string& path) {
     return read;
   }
   try {
-    read = parse_settings(read_file(path, 1u << 20));
+    read = parse_settings(PlainFile(path, 1u << 20).all());
   } catch (const Error& error) {
     read.problem = error.what();
   }
   if (!read.problem.empty()) {
+    std::error_code error;
     std::filesystem::copy_file(path, path + ".broken",
-                               std::filesystem::copy_options::overwrite_existing, ignored);
+                               std::filesystem::copy_options::overwrite_existing, error);
+    if (error) read.not_copied = error.message();
   }
   return read;
 }
@@ -261,6 +264,8 @@ void keep_changes(const std::string& path, const Settings& otherwise, const Sett
   if (error) fail_to_save(path, error.value());
   const FolderLock lock(folder);
   const SettingsRead read = read_settings(path);
+  if (!read.not_copied.empty())
+    throw Error(Message{"settings.left_alone", {{"path", path}, {"reason", read.not_copied}}});
   const bool whole = read.exists && read.problem.empty();
   write_file_atomic(path,
                     settings_text(merge_changes(whole ? read.settings : otherwise, before, now)));

@@ -40,11 +40,12 @@ std::string settings_text(const Settings&);
 struct SettingsRead {
   Settings settings;
   std::string problem;
-  bool exists = true;  // false: the very first start
+  std::string not_copied;  // why there is no copy of what could not be read
+  bool exists = true;      // false: the very first start
 };
 SettingsRead parse_settings(std::string_view text);
 /// Never throws. A file that is broken is copied to PATH.broken first, so that nothing is lost when
-/// it is written again.
+/// it is written again; where that cannot be, `not_copied` says why.
 SettingsRead read_settings(const std::string& path);
 
 /// `stored` with everything that differs between `before` and `now` taken from `now`: what the
@@ -52,8 +53,9 @@ SettingsRead read_settings(const std::string& path);
 Settings merge_changes(Settings stored, const Settings& before, const Settings& now);
 
 /// Writes the file as it is now with what differs between `before` and `now`; where it cannot be
-/// read, `otherwise` with that. Windows that do so at the same moment wait for one another, so that
-/// none takes back what another one changes. Throws Error.
+/// read, `otherwise` with that; what can be neither read nor copied stays as it is. Windows that do
+/// so at the same moment wait for one another, so that none takes back what another one changes.
+/// Throws Error.
 void keep_changes(const std::string& path, const Settings& otherwise, const Settings& before,
                   const Settings& now);
 

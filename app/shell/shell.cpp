@@ -55,7 +55,9 @@ Shell::Shell(Document document, ShellOptions options)
   computing_.restore(read.settings);
   if (!read.problem.empty())
     notify(NoticeKind::kWarning,
-           Message{"settings.unreadable", {{"path", path}, {"problem", read.problem}}});
+           read.not_copied.empty()
+               ? Message{"settings.unreadable", {{"path", path}, {"problem", read.problem}}}
+               : Message{"settings.unreadable.left", {{"problem", read.problem}}});
   computing_.update();
   take_news();
 }
@@ -201,6 +203,12 @@ void Shell::start_keeping(std::int64_t wall_seconds) {
   std::vector<std::string> told = keeping_.start(wall_seconds);
   runs_.start();
   training_.tell_left_runs(std::move(told), keeping_.recoverable_models());
+}
+
+void Shell::keep_at_once() {
+  if (!keeping_.started()) return;
+  training_.keep_now();
+  keeping_.keep_now([this] { return training_.safe_folder(); });
 }
 
 void Shell::finish_keeping() {

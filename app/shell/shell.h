@@ -80,6 +80,9 @@ class Shell {
   /// changed is written.
   void keep(double seconds);
   void finish_keeping();
+  /// Keeps what is unsaved as it is now, without finishing: the program is about to be ended.
+  /// Blocks until it is on the disk.
+  void keep_at_once();
 
  private:
   auto controllers() {

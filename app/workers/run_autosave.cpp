@@ -7,6 +7,7 @@
 #include "app/workers/stopwatch.h"
 #include "core/base/error.h"
 #include "core/io/file_steps.h"
+#include "core/model/own_folder.h"
 
 namespace headlight {
 namespace {
@@ -207,6 +208,8 @@ std::vector<LeftRun> all_runs(const std::string& folder) {
     std::error_code problem;
     const bool real = fs::is_directory(at->symlink_status(problem));
     if (!real || !is_run_name(at->path().filename().string())) continue;
+    // What a person has put there, or a newer version has written, stays and does not count.
+    if (!holds_own_alone(at->path())) continue;
     const auto written = fs::last_write_time(at->path() / "config.json", problem);
     if (!problem) runs.push_back({written, at->path().string()});
   }

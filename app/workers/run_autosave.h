@@ -96,7 +96,8 @@ inline constexpr std::uintmax_t kMaxLeftBytes = 200'000'000;
 
 /// Removes the oldest of the runs that lie in `folder`, so that no more than these stay. Not
 /// removed are the newest, those of windows that still run, the ones of `told` (of which the person
-/// learns only now), and what no window has put there. Returns what was removed.
+/// learns only now), and what no window has put there, such as a folder with other files, or a
+/// newer version has. Returns what was removed.
 std::vector<std::string> remove_old_runs(const std::string& folder,
                                          const std::vector<std::string>& told,
                                          std::size_t most_runs = kMaxLeftRuns,

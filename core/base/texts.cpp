@@ -80,6 +80,21 @@ std::string tr_count(Language language, std::string_view id, long long n) {
   return tr(language, id, {{"n", count_text(n)}});
 }
 
+namespace {
+
+// The full stop that a text begins with, or nothing.
+std::string_view full_stop(std::string_view text) {
+  for (const std::string_view stop : {".", "。"}) {
+    if (text.starts_with(stop)) return stop;
+  }
+  return {};
+}
+
+bool ends_sentence(std::string_view text) { return text.ends_with('.') || text.ends_with("。"); }
+
+}  // namespace
+
+// A sentence that fills a place brings its own full stop: no second one follows.
 std::string fill(std::string_view text, std::span<const Slot> slots) {
   std::string result;
   std::size_t at = 0;
@@ -93,12 +108,13 @@ std::string fill(std::string_view text, std::span<const Slot> slots) {
     for (const Slot& slot : slots) {
       if (slot.name == name) found = &slot;
     }
+    at = close + 1;
     if (found) {
       result += found->value;
+      if (ends_sentence(result)) at += full_stop(text.substr(at)).size();
     } else {
       result += text.substr(open, close - open + 1);
     }
-    at = close + 1;
   }
   result += text.substr(std::min(at, text.size()));
   return result;

@@ -44,6 +44,14 @@ std::vector<fs::path> others_in(const fs::path& folder, std::span<const std::str
   return others;
 }
 
+// Where the folder is to be, and what is there.
+struct Target {
+  fs::path path, parent;
+  struct stat old {};
+  bool exists = false;
+  std::vector<fs::path> others;  // what stays
+};
+
 fs::path real_target(const fs::path& folder) {
   fs::path target = folder.lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // "out/" is "out"
@@ -55,6 +63,20 @@ fs::path real_target(const fs::path& folder) {
   if (fs::equivalent(target, fs::current_path(ignored), ignored)) {
     throw Error(Message{"file.save_into_own_folder", {{"path", shown(folder)}}});
   }
+  return target;
+}
+
+Target target_of(const fs::path& folder, std::span<const std::string_view> own) {
+  Target target;
+  target.path = real_target(folder);
+  target.parent = target.path.has_parent_path() ? target.path.parent_path() : fs::path(".");
+  target.exists = ::stat(target.path.c_str(), &target.old) == 0;
+  if (!target.exists) return target;
+  if (!S_ISDIR(target.old.st_mode))
+    throw Error(Message{"file.save_is_file", {{"path", shown(folder)}}});
+  // A rename would replace even a folder that is marked as not to be written; ask first.
+  if (::access(target.path.c_str(), W_OK) != 0) fail_to_save(folder, errno);
+  target.others = others_in(target.path, own);
   return target;
 }
 
@@ -84,17 +106,7 @@ int exchange_folders(const fs::path& made, const fs::path& target, bool may_exch
 
 void write_folder_atomic(const fs::path& folder, std::span<const FolderFile> files,
                          std::span<const std::string_view> own) {
-  const fs::path target = real_target(folder);
-  struct stat old {};
-  const bool exists = ::stat(target.c_str(), &old) == 0;
-  if (exists && !S_ISDIR(old.st_mode)) {
-    throw Error(Message{"file.save_is_file", {{"path", shown(folder)}}});
-  }
-  // A rename would replace even a folder that is marked as not to be written; ask first.
-  if (exists && ::access(target.c_str(), W_OK) != 0) fail_to_save(folder, errno);
-  const std::vector<fs::path> others = exists ? others_in(target, own) : std::vector<fs::path>();
-
-  const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  const auto [target, parent, old, exists, others] = target_of(folder, own);
   Temporary made(parent, Temporary::Kind::kFolder);
   if (made.error() != 0) fail_to_save(folder, made.error());
   for (const FolderFile& file : files) {
@@ -116,6 +128,22 @@ void write_folder_atomic(const fs::path& folder, std::span<const FolderFile> fil
     for (const std::string_view name : own) made.add(name);  // the old folder is what goes now
   }
   flush_folder(parent);
+}
+
+void check_folder_atomic(const fs::path& folder, std::uint64_t bytes,
+                         std::span<const std::string_view> own) {
+  const Target target = target_of(folder, own);
+  Temporary made(target.parent, Temporary::Kind::kFolder);
+  if (made.error() != 0) fail_to_save(folder, made.error());
+  const Descriptor fd(
+      ::open(made.add("room").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (fd.get() < 0) fail_to_save(folder, errno);
+#ifdef __linux__
+  // Not every file system can say so before it is written.
+  if (bytes > 0 && ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) != 0 &&
+      errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
+    fail_to_save(folder, errno);
+#endif
 }
 
 }  // namespace headlight

@@ -2,6 +2,7 @@
 // it was.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -23,6 +24,11 @@ struct FolderFile {
 /// folder as it was and no temporary one: also where the folder holds folders, is the one that the
 /// program runs in, or is a file.
 void write_folder_atomic(const std::filesystem::path& folder, std::span<const FolderFile> files,
+                         std::span<const std::string_view> own);
+
+/// Throws Error where write_folder_atomic() could not write so many bytes there now: as it does, as
+/// far as can be told without the files. Nothing is left behind.
+void check_folder_atomic(const std::filesystem::path& folder, std::uint64_t bytes,
                          std::span<const std::string_view> own);
 
 /// Puts the folder `made` in the place of `target`, which exists; `made` is then the old one.

@@ -1,6 +1,5 @@
 #include "core/model/checkpoint.h"
 
-#include <array>
 #include <cstring>
 #include <map>
 #include <set>
@@ -11,6 +10,7 @@
 #include "core/io/file_steps.h"
 #include "core/io/plain_file.h"
 #include "core/io/safetensors.h"
+#include "core/model/own_folder.h"
 
 namespace headlight {
 namespace {
@@ -23,9 +23,6 @@ constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTargetTokenizer = "target_tokenizer.json";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kTrain = "train.json";
-constexpr std::array<std::string_view, 6> kFiles = {kConfig,          kWeights,   kTokenizer,
-                                                    kTargetTokenizer, kOptimizer, kTrain};
-
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 28;     // bytes of a .json
 constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 34;  // bytes of a .safetensors
 
@@ -134,6 +131,7 @@ std::vector<StoredArray> read_optimizer(const fs::path& path) {
 }  // namespace
 
 void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
+  expect_replaceable(folder);
   std::map<std::string, std::string> names;
   for (TensorSpec& spec : program_parameters(parts.model))
     names.emplace(std::move(spec.name), std::move(spec.file_name));
@@ -153,7 +151,7 @@ void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
     files.push_back({kOptimizer, optimizer});
     files.push_back({kTrain, parts.training->json});
   }
-  std::vector<std::string_view> own(kFiles.begin(), kFiles.end());
+  std::vector<std::string_view> own(kCheckpointFiles.begin(), kCheckpointFiles.end());
   for (const FolderFile& file : parts.beside) own.push_back(file.name);
   files.insert(files.end(), parts.beside.begin(), parts.beside.end());
   write_folder_atomic(folder, files, own);

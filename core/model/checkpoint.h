@@ -10,6 +10,7 @@
 // These last two come together or not at all.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -23,6 +24,10 @@
 #include "core/model/model_file.h"
 
 namespace headlight {
+
+inline constexpr std::array<std::string_view, 6> kCheckpointFiles = {
+    "config.json",           "model.safetensors",     "tokenizer.json",
+    "target_tokenizer.json", "optimizer.safetensors", "train.json"};
 
 /// What to save. The views must live until save_checkpoint() returns.
 struct CheckpointParts {
@@ -40,7 +45,8 @@ struct CheckpointParts {
 };
 
 /// Writes the folder, in one step (core/io/atomic_folder.h): on any failure, a full disk included,
-/// an old checkpoint stays whole. Other files in the folder stay. Throws Error.
+/// an old checkpoint stays whole. Other files in the folder stay. Throws Error, also where the
+/// files in their place are not this program's or a newer version's (core/model/own_folder.h).
 void save_checkpoint(const std::filesystem::path& folder, const CheckpointParts&);
 
 /// Numbers from a file, with their name and shape.

@@ -11,6 +11,7 @@
 
 namespace headlight {
 
+/// Of config.json, and of what stands beside it: train.json, tokenizer.json.
 inline constexpr int kModelVersion = 1;
 inline constexpr std::int64_t kLargestVocab = 1 << 24, kLargestContext = 1 << 16;
 

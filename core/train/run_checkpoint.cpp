@@ -5,6 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/program.h"
+#include "core/io/atomic_folder.h"
+#include "core/model/own_folder.h"
 
 namespace headlight {
 namespace {
@@ -119,6 +121,15 @@ void RunCheckpoint::save(const std::filesystem::path& folder, FloatStorage stora
   parts.weights = array_views(weights);
   if (!training.empty()) parts.training = {training, array_views(optimizer)};
   save_checkpoint(folder, parts);
+}
+
+void RunCheckpoint::check_place(const std::filesystem::path& folder) const {
+  expect_replaceable(folder);
+  std::uint64_t bytes = tokenizer.size() + training.size() + target_tokenizer.size();
+  for (const auto* arrays : {&weights, &optimizer}) {
+    for (const StoredArray& array : *arrays) bytes += array.data.size() * sizeof(float);
+  }
+  check_folder_atomic(folder, bytes, kCheckpointFiles);
 }
 
 }  // namespace headlight

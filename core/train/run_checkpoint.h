@@ -32,6 +32,8 @@ struct RunCheckpoint {
   /// Throws Error.
   void save(const std::filesystem::path& folder,
             FloatStorage storage = FloatStorage::kFloat32) const;
+  /// Throws Error where save() would now: before hours of training, say. Writes nothing.
+  void check_place(const std::filesystem::path& folder) const;
 };
 
 /// A model alone, which can be looked at and not be gone on with: `training` is empty.

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/config_json.h"
+#include "core/model/model_file.h"
 #include "core/train/data/text_source.h"
 #include "core/train/learner.h"
 #include "core/train/optim/check_number.h"
@@ -146,7 +147,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
   OrderedJson sizes = OrderedJson::object();
   for (const auto& size : r.task_options) sizes[size.first] = size.second;
   OrderedJson json = {{"format", "headlight training"},
-                      {"version", 1},
+                      {"version", kModelVersion},
                       {"step", state.step},
                       {"data", std::to_string(state.data)},
                       {"task", r.task},
@@ -181,7 +182,12 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   const OrderedJson* format = in.find("format");
   if (!format || *format != "headlight training") throw Error(Message{"train.not_a_run"});
   int version = 0;
-  in.number("version", version, 1, 1);
+  in.number("version", version, 1, 1 << 30);
+  if (version > kModelVersion) {
+    throw Error(
+        Message{"train.newer_version",
+                {{"version", std::to_string(version)}, {"ours", std::to_string(kModelVersion)}}});
+  }
   in.number("step", state.step, 0, kMax);
   state.data = read_bits(in, "data");
   in.text("task", settings.task);

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/options/attention_options.h"
-#include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 #include "core/train/fine_tuning.h"
 #include "core/train/optim/check_number.h"
 #include "core/train/tasks/class_token.h"
@@ -182,7 +182,9 @@ bool same_start(const RunPlan& a, const RunPlan& b) {
 }
 
 RunPlan resume_plan(const std::filesystem::path& folder) {
-  const auto text = [&](const char* name) { return read_file(folder / name, kMaxSettingsText); };
+  const auto text = [&](const char* name) {
+    return PlainFile(folder / name, kMaxSettingsText).all();
+  };
   std::error_code ignored;
   if (!std::filesystem::exists(folder / "train.json", ignored))
     throw Error(Message{"train.no_resume", {{"path", folder.string()}}});

@@ -8,6 +8,7 @@
 #include "core/base/number_text.h"
 #include "core/train/run_settings.h"
 #include "tests/cli/child.h"
+#include "tests/cli/shell.h"
 
 namespace headlight::test::test_cli_train {
 namespace {
@@ -530,6 +531,42 @@ TEST_CASE("train: what it cannot do it says") {
   folder.write("rows.npy", "no numbers");
   check_refused(run({"train", "--data-ids", folder / "rows.npy"}), 1, {".npy"});
   check_refused(run({"train", "--resume", folder / "nowhere"}), 1, {"nowhere"});
+}
+
+// Hours of training are not to be lost at their end.
+TEST_CASE("train --out: where nothing can be saved is said before the first step") {
+  const Folder folder;
+  const auto refused = [&](const std::string& out, const std::vector<std::string>& phrases) {
+    CAPTURE(out);
+    const Result result = run({"train", "--task", "reverse", "--steps", "2", "--layers", "1",
+                               "--heads", "1", "--d-model", "8", "--out", out});
+    check_refused(result, 1, phrases);
+    CHECK_FALSE(contains(result.err, "step"));
+  };
+  refused(folder.write("file", "x"), {"this is a file"});
+  refused(folder / "none/model", {"Could not save"});
+  std::filesystem::create_directory(folder / "bert");
+  const std::string config = folder.write("bert/config.json", "{\"model_type\": \"bert\"}");
+  refused(folder / "bert", {"bert", "this program did not write"});
+  check_refused(run({"models", "--model", "induction", "--half", folder / "bert"}), 1,
+                {"bert", "this program did not write"});
+  CHECK(std::filesystem::file_size(config) == 22);
+}
+
+TEST_CASE("train: a run that the system ends is saved first") {
+  const Folder folder;
+  for (const auto& [signal, number] : {std::pair{"TERM", 15}, std::pair{"HUP", 1}}) {
+    const std::string name = signal, out = folder / name;
+    INFO(name);
+    const Result result = run_shell(
+        "$HEADLIGHT train --task reverse --steps 100000000 --save-every 1000000000 "
+        "--layers 1 --heads 1 --d-model 8 --out " +
+        out + " 2> " + out + ".err & i=0; until grep -q 'training on' " + out +
+        ".err || [ $i = 300 ]; do sleep 0.1; i=$((i + 1)); done; kill -" + name +
+        " $!; wait $!; echo $?");
+    CHECK(result.out == std::to_string(128 + number) + "\n");
+    CHECK(std::filesystem::exists(out + "/train.json"));
+  }
 }
 
 }  // namespace headlight::test::test_cli_train

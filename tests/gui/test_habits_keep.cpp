@@ -1,4 +1,6 @@
 // Settings and unsaved work: what outlives the window. Files lie in temporary folders.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
@@ -193,6 +195,45 @@ TEST_CASE("settings: a broken file is said, copied, and the window works") {
   gui.shell().keep(1);
   CHECK(read_settings(folders.settings).settings.dark);
   CHECK(read_text(folders.settings + ".broken") == "{ \"theme\": ");
+}
+
+// A folder stands where the copy would go; a pipe would be waited for.
+TEST_CASE("settings: what can be neither read nor copied is left as it is, and that is said") {
+  const TemporaryFolder folder;
+  const UserFolders folders = folders_in(folder);
+  std::filesystem::create_directories(folders.settings + ".broken");
+  SUBCASE("cut off") { write_text(folders.settings, "{ \"theme\": "); }
+  SUBCASE("a pipe") { REQUIRE(::mkfifo(folders.settings.c_str(), 0600) == 0); }
+  const bool file = std::filesystem::is_regular_file(folders.settings);
+  Gui gui(small_document(), {1440, 900}, 1, {}, folders);
+  CHECK(gui.notices_say("the file is left as it is"));
+  CHECK_FALSE(gui.notices_say(".broken"));
+  CHECK_FALSE(gui.notices_say(".."));
+  gui.shell().start_keeping(0);
+  gui.key({'T', true});
+  gui.shell().keep(1);
+  gui.shell().keep(2);
+  CHECK(gui.notices_say("Settings will not be remembered"));
+  if (file) CHECK(read_text(folders.settings) == "{ \"theme\": ");
+}
+
+TEST_CASE("settings, autosave: what was said of a full disk is taken back when there is room") {
+  const TemporaryFolder folder;
+  write_text(folder.path("home"), "in the way");
+  const UserFolders folders{folder.path("home/settings.json"), folder.path("home/autosave"), {}};
+  Gui gui(small_document(), {1440, 900}, 1, {}, folders);
+  gui.shell().start_keeping(0);
+  gui.key({'T', true});
+  gui.push(DoEdit{SetSentence{"text 1"}, ""});
+  for (const double second : {1.0, 2.0, 6.0, 7.0}) gui.shell().keep(second);
+  CHECK(gui.notices_say("Settings will not be remembered"));
+  CHECK(gui.notices_say("Unsaved work cannot be kept"));
+  std::filesystem::remove(folder.path("home"));
+  for (const double second : {11.0, 12.0, 16.0, 17.0}) gui.shell().keep(second);
+  CHECK_FALSE(gui.notices_say("Settings will not be remembered"));
+  CHECK_FALSE(gui.notices_say("Unsaved work cannot be kept"));
+  CHECK(std::filesystem::exists(folders.settings));
+  CHECK(std::filesystem::exists(folders.autosave));
 }
 
 TEST_CASE("settings: where nothing can be kept it is said once, and everything else works") {

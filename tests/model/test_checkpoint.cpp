@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include "core/io/safetensors.h"
 #include "core/model/checkpoint.h"
 #include "core/model/init.h"
+#include "core/model/own_folder.h"
 #include "core/train/optim/optimizer.h"
 #include "tests/support/error_text.h"
 
@@ -392,6 +394,84 @@ TEST_CASE("checkpoint: a model of another kind brings its own list of parameters
   });
   REQUIRE(loaded.weights.size() == 1);
   CHECK(loaded.weights[0].data[2] == 3);
+}
+
+namespace {
+
+// The files of a folder, so that what was changed shows.
+std::vector<std::string> contents(const fs::path& folder) {
+  std::vector<std::string> all;
+  for (const auto& entry : fs::directory_iterator(folder))
+    all.push_back(entry.path().filename().string() + ": " + read_file(entry.path(), kPlenty));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: nobody's files are replaced by one, nor a newer version's") {
+  const Folder folder;
+  const fs::path to = folder.path / "model";
+  fs::create_directory(to);
+  const Model model(1);
+  const auto write = [&](const char* name, std::string_view text) {
+    write_file_atomic(to / name, text);
+  };
+  std::string expected = "holds files that this program did not write";
+  SUBCASE("another program's model") {
+    write("config.json", R"({"model_type": "bert"})");
+    write("model.safetensors", "weights");
+  }
+  SUBCASE("weights alone") { write("model.safetensors", "weights"); }
+  SUBCASE("what cannot be told") { write("config.json", "{\"format\": \"headl"); }
+  SUBCASE("a tokenizer alone") { write("tokenizer.json", R"({"version": "1.0"})"); }
+  SUBCASE("newer") {
+    expected = "version 9";
+    save_checkpoint(to, model.parts());
+    write("config.json", R"({"format": "headlight model", "version": 9})");
+  }
+  SUBCASE("a newer run") {
+    expected = "version 2";
+    save_checkpoint(to, model.parts());
+    write("train.json", R"({"format": "headlight training", "version": 2})");
+  }
+  const std::vector<std::string> before = contents(to);
+  CHECK(has(error_of([&] { save_checkpoint(to, model.parts()); }), expected));
+  CHECK(contents(to) == before);
+  CHECK_FALSE(holds_own_alone(to));
+}
+
+TEST_CASE("checkpoint: a folder of notes, and an older model of this program's, take one") {
+  const Folder folder;
+  const fs::path to = folder.path / "model";
+  fs::create_directory(to);
+  const Model model(1);
+  write_file_atomic(to / "notes.txt", "mine");
+  CHECK_NOTHROW(save_checkpoint(to, model.parts()));
+  CHECK_NOTHROW(save_checkpoint(to, model.parts()));
+  CHECK_FALSE(holds_own_alone(to));
+  CHECK(read_file(to / "notes.txt", kPlenty) == "mine");
+  fs::remove(to / "notes.txt");
+  CHECK(holds_own_alone(to));
+  fs::create_directory(to / "more");
+  CHECK_FALSE(holds_own_alone(to));
+}
+
+TEST_CASE("folder: what cannot be written is known before, and nothing is left behind") {
+  const Folder folder;
+  const std::vector<std::string_view> own = {"a"};
+  const auto problem = [&](const fs::path& to, std::uint64_t bytes) {
+    return error_of([&] { check_folder_atomic(to, bytes, own); });
+  };
+  CHECK(problem(folder.path / "new", 1000).empty());
+  CHECK(problem(folder.path / "new", 0).empty());
+  CHECK(folder.count() == 0);
+  write_file_atomic(folder.path / "file", "x");
+  CHECK(has(problem(folder.path / "file", 1), "this is a file"));
+  CHECK(has(problem(folder.path / "file" / "new", 1), "Could not save"));
+  CHECK(has(problem(folder.path / "none" / "new", 1), "Could not save"));
+  CHECK(has(problem(folder.path / "new", std::uint64_t{1} << 60), "Could not save"));
+  CHECK(folder.count() == 1);
 }
 
 }  // namespace headlight::test_checkpoint

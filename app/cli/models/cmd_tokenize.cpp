@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
-#include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
 #include "core/model/model.h"
@@ -42,7 +42,7 @@ Vocabulary open_tokens(const std::string& name) {
   const fs::path own = folder / "tokenizer.json";
   std::error_code ignored;
   if (!fs::exists(own, ignored)) (void)PieceTokenizer::open(folder);  // says what it looked for
-  const std::string text = read_file(own, kMostTokenizerBytes);
+  const std::string text = PlainFile(own, kMostTokenizerBytes).all();
   try {
     return Vocabulary::from_json(text);
   } catch (const Error& error) {

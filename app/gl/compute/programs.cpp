@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -127,7 +128,7 @@ unsigned GlPrograms::load(const fs::path& path, std::string_view identity) {
   if (!fs::exists(path, none)) return 0;
   std::string bytes;
   try {
-    bytes = read_file(path, kMaxBinary);
+    bytes = PlainFile(path, kMaxBinary).all();
   } catch (const Error&) {
     return 0;
   }

@@ -13,6 +13,7 @@
 #include "core/check/compare.h"
 #include "core/check/op_trials.h"
 #include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -272,7 +273,7 @@ GlSelfTest from_json(const Json& json) {
 
 std::optional<GlSelfTest> read_kept(const fs::path& path, std::uint64_t identity) {
   try {
-    const Json json = Json::parse(read_file(path, 1 << 20));
+    const Json json = Json::parse(PlainFile(path, 1 << 20).all());
     if (json.at("identity") != cache_name(identity, "")) return std::nullopt;
     return from_json(json);
   } catch (const Error&) {

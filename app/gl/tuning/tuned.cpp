@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -82,7 +83,7 @@ KernelTable from_json(const Json& json, const GlDevice& device) {
 
 std::optional<KernelTable> read_table(const fs::path& path, const GlDevice& device) {
   try {
-    const Json json = Json::parse(read_file(path, 1 << 16));
+    const Json json = Json::parse(PlainFile(path, 1 << 16).all());
     if (json.at("format") != kFormat) return std::nullopt;
     const KernelTable table = from_json(json.at("table"), device);
     if (table.fits(device.limits)) return table;

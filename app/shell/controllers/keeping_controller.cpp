@@ -16,6 +16,19 @@ constexpr double kAgainEvery = 2.0;     // seconds, what could not be written
 
 }  // namespace
 
+// What cannot be kept is tried again and again, and told once; that it could be takes it back.
+void KeepingController::tell_once(Message& told, const Message& problem) {
+  if (!told.empty()) return;
+  told = problem;
+  notify(NoticeKind::kWarning, problem, {}, NoticeLife::kOutlives);
+}
+
+void KeepingController::take_back(Message& told) {
+  if (told.empty()) return;
+  retract(told);
+  told = {};
+}
+
 // ---- settings ----
 
 KeepingController::KeepingController(const Shared& shared, const ShellOptions& options,
@@ -72,12 +85,12 @@ void KeepingController::keep_settings(double seconds) {
   if (path.empty()) return;
   const std::string problem = writer_.take_problem(path);
   if (!problem.empty()) {
+    settings_failed_ = true;
     seen_ = kept_;  // so that it is tried again: the disk may have room by then
     next_settings_ = seconds + kAgainEvery;
-    if (!std::exchange(said_settings_, true))
-      notify(NoticeKind::kWarning, Message{"settings.not_kept", {{"problem", problem}}}, {},
-             NoticeLife::kOutlives);
+    tell_once(told_settings_, Message{"settings.not_kept", {{"problem", problem}}});
   }
+  if (!settings_failed_ && writer_.idle()) take_back(told_settings_);
   const Settings now = current_settings();
   if (now == seen_ || seconds < next_settings_) return;
   // Another window may have changed other settings meanwhile: only what changed here is new.
@@ -88,6 +101,7 @@ void KeepingController::keep_settings(double seconds) {
   }
   stored_ = merge_changes(stored_, seen_, now);
   seen_ = now;
+  settings_failed_ = false;
   writer_.carry_out(path, [path, stored = stored_, before = kept_, now] {
     keep_changes(path, stored, before, now);
   });
@@ -103,15 +117,15 @@ void KeepingController::keep_autosave(double seconds, const RunFolder& run) {
   if (autosave_folder_.empty()) return;
   const auto failed = [&](const std::string& problem) {
     autosave_failed_ = true;  // tried again: the disk may have room by then
-    if (!std::exchange(said_autosave_, true))
-      notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", problem}}}, {},
-             NoticeLife::kOutlives);
+    tell_once(told_autosave_, Message{"autosave.not_kept", {{"problem", problem}}});
   };
   if (place_) {
     const std::string problem = writer_.take_problem(place_->path());
     if (!problem.empty()) failed(problem);
   }
-  if (state_.history.is_saved()) {
+  const bool saved = state_.history.is_saved();
+  if (saved || (autosaved_ && !autosave_failed_ && writer_.idle())) take_back(told_autosave_);
+  if (saved) {
     if (autosaved_ && place_) writer_.remove(place_->path());
     autosaved_.reset();
     return;
@@ -162,12 +176,18 @@ void KeepingController::keep(double seconds, const std::function<RunFolder()>& r
   keep_autosave(seconds, of_run ? run() : RunFolder{});
 }
 
+void KeepingController::keep_now(const std::function<RunFolder()>& run) {
+  next_check_ = next_autosave_ = 0;
+  keep(std::numeric_limits<double>::max(), run);
+  writer_.wait();
+}
+
 void KeepingController::finish(std::vector<std::string> kept_runs) {
   kept_runs_.insert(kept_runs_.end(), kept_runs.begin(), kept_runs.end());
   keep_settings(std::numeric_limits<double>::max());
   writer_.wait();
   const std::string problem = writer_.take_problem(options_.folders.settings);
-  if (!problem.empty() && !said_settings_)
+  if (!problem.empty() && told_settings_.empty())
     std::fprintf(stderr, "headlight: the settings could not be kept: %s\n", problem.c_str());
   if (place_) place_->remove();
   place_.reset();

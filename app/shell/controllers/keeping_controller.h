@@ -33,6 +33,8 @@ class KeepingController : public Controller {
   /// Once in a while, with seconds of any steady clock: writes what has changed. `run` is asked
   /// where the weights of a document lie whose model is the run that is being trained.
   void keep(double seconds, const std::function<RunFolder()>& run);
+  /// The same at once; blocks until it is on the disk.
+  void keep_now(const std::function<RunFolder()>& run);
   /// At a clean end: writes the rest, waits for it, removes the autosave. The next window tells of
   /// the training runs that were kept.
   void finish(std::vector<std::string> kept_runs);
@@ -48,6 +50,8 @@ class KeepingController : public Controller {
   void keep_settings(double seconds);
   void keep_autosave(double seconds, const RunFolder&);
   bool is_autosaved(const Document&) const;
+  void tell_once(Message& told, const Message& problem);
+  void take_back(Message& told);
 
   const ShellOptions& options_;
   DocumentController& document_;
@@ -58,8 +62,8 @@ class KeepingController : public Controller {
   float screen_scale_ = 1;
   int window_width_ = 0, window_height_ = 0;
   bool window_maximized_ = false;
-  bool started_ = false, said_settings_ = false, said_autosave_ = false;
-  bool autosave_failed_ = false;
+  bool started_ = false, settings_failed_ = false, autosave_failed_ = false;
+  Message told_settings_, told_autosave_;  // what is wrong now, as it was told
   double next_check_ = 0, next_settings_ = 0, next_autosave_ = 0;
   std::int64_t wall_seconds_ = 0;
   std::vector<Recoverable> recoverables_;

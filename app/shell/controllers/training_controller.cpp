@@ -301,15 +301,21 @@ void TrainingController::stop_gpu() {
   if (trainer_) trainer_->stop_gpu();
 }
 
+// Told once; taken back when all is safe again.
+void TrainingController::tell_unsafe() {
+  const Message problem = autosave_->take_problem();
+  if (told_autosave_.empty() && !problem.empty()) {
+    told_autosave_ = Message{"train.not_safe"}.with(problem);
+    notify(NoticeKind::kWarning, told_autosave_, {}, NoticeLife::kOutlives);
+  } else if (!told_autosave_.empty() && autosave_->unsafe().problem.empty()) {
+    retract(told_autosave_);
+    told_autosave_ = {};
+  }
+}
+
 bool TrainingController::update_run() {
   if (!trainer_) return false;
-  if (autosave_ && !said_autosave_) {
-    const Message problem = autosave_->take_problem();
-    said_autosave_ = !problem.empty();
-    if (said_autosave_)
-      notify(NoticeKind::kWarning, Message{"train.not_safe"}.with(problem), {},
-             NoticeLife::kOutlives);
-  }
+  if (autosave_) tell_unsafe();
   RunView& run = data_.run;
   const std::uint64_t id = run.status.run;
   const TrainPhase phase = run.status.phase;

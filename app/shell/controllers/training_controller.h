@@ -44,6 +44,8 @@ class TrainingController : public Controller {
   /// What the last windows have left, and `told` of: one notice for all of it. The runs of `needed`
   /// stay, whatever their age.
   void tell_left_runs(std::vector<std::string> told, std::vector<std::string> needed);
+  /// Stops, and blocks until what has been learned is on the disk.
+  void keep_now();
   /// At the end of the window: keeps what has been learned and was not kept by hand; the folders.
   std::vector<std::string> keep_at_end();
 
@@ -89,6 +91,7 @@ class TrainingController : public Controller {
   bool is_reading(const RunPlan&) const;
   bool give_gpu();
   void tell_save(const SaveReport&);
+  void tell_unsafe();
   bool update_run();
   void tell_left_gpu(const TrainStatus&);
   void compare(TraceTask, const std::shared_ptr<const Model>&);
@@ -132,7 +135,7 @@ class TrainingController : public Controller {
   std::string run_task_;           // of the run that brought it
   SampleRequest sample_request_;   // the last one
   std::uint64_t growing_run_ = 0;  // whose text grower_ writes
-  bool said_autosave_ = false;
+  Message told_autosave_;          // why a run cannot be kept now, as it was told
   double next_safe_ = 0;
   std::unique_ptr<SampleWorker> sampler_, grower_;
   std::unique_ptr<RunAutosave> autosave_;

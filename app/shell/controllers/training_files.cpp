@@ -8,7 +8,7 @@
 #include "app/shell/dropped_file.h"
 #include "app/shell/runs/saved_runs.h"
 #include "core/base/error.h"
-#include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
 #include "core/text/pieces/piece_tokenizer.h"
@@ -43,7 +43,7 @@ std::shared_ptr<const Vocabulary> checked_tokens(const RunPlan& plan, const std:
 // Of a folder that was kept here; null where it has learned rows of ids.
 std::shared_ptr<const Vocabulary> own_tokens(const std::filesystem::path& folder) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
-  const std::string text = read_file(folder / "tokenizer.json", kMostBytes);
+  const std::string text = PlainFile(folder / "tokenizer.json", kMostBytes).all();
   if (text == kNoTokenizer) return nullptr;
   return std::make_shared<const Vocabulary>(Vocabulary::from_json(text));
 }
@@ -204,13 +204,19 @@ void TrainingController::on(const AnswerNotKept& a) {
   leave_after_keep_ = true;
 }
 
-// At the end of the window: what has been learned and not kept by hand.
-std::vector<std::string> TrainingController::keep_at_end() {
-  if (!trainer_ || !autosave_) return {};
+void TrainingController::keep_now() {
+  if (!trainer_ || !autosave_) return;
   trainer_->cancel();
   trainer_->pause();
   trainer_->wait();
   update_run();
+  autosave_->wait();
+}
+
+// At the end of the window: what has been learned and not kept by hand.
+std::vector<std::string> TrainingController::keep_at_end() {
+  if (!trainer_ || !autosave_) return {};
+  keep_now();
   std::vector<std::string> folders = autosave_->leave();
   for (const std::string& folder : folders)
     std::fprintf(stderr, "headlight: the training run was saved in %s\n", folder.c_str());
@@ -224,6 +230,9 @@ std::vector<std::string> TrainingController::keep_at_end() {
 // What the last windows have left, one notice for all of it.
 void TrainingController::tell_left_runs(std::vector<std::string> folders,
                                         std::vector<std::string> needed) {
+  std::erase_if(folders, [](const std::string& folder) {
+    return folder.empty() || !is_there(std::filesystem::path(folder) / "config.json");
+  });
   if (!options_.folders.runs.empty()) {
     for (std::string& folder : find_left_runs(options_.folders.runs)) {
       if (std::find(folders.begin(), folders.end(), folder) == folders.end())

@@ -9,8 +9,8 @@
 #include "core/base/error.h"
 #include "core/base/mailbox.h"
 #include "core/base/utf8.h"
-#include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
+#include "core/io/plain_file.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
 #include "core/train/run_settings.h"
@@ -62,7 +62,7 @@ void read_model(SavedRun& run) {
   if (!fs::exists(folder / "train.json", ignored)) return;
   RunSettings settings;
   TrainState state;
-  parse_train(read_file(folder / "train.json", kMaxRunText), settings, state);
+  parse_train(PlainFile(folder / "train.json", kMaxRunText).all(), settings, state);
   run.step = state.step;
   run.resumable = true;
   if (!state.score) return;
@@ -160,7 +160,7 @@ std::vector<SavedRun> find_saved_runs(const RunPlaces& places) {
 
 ModelFile model_file_of(const std::string& folder) {
   if (is_foreign_folder(folder)) return ModelFolder(folder).file();
-  return parse_model(read_file(fs::path(folder) / "config.json", kMaxRunText));
+  return parse_model(PlainFile(fs::path(folder) / "config.json", kMaxRunText).all());
 }
 
 std::string rename_run(const std::string& folder, const std::string& name) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/kit/line_text.h"
 #include "app/ui/state/commands.h"
 #include "core/base/utf8.h"
 
@@ -207,10 +208,10 @@ void menu_recent(const AppState& state, Ui& ui) {
   const std::vector<std::string>& recent = state.session.recent;
   for (std::size_t i = 0; i < std::min(recent.size(), kRecentInMenu); ++i) {
     // A long name would make the menu wider than a small window.
-    const std::string name = to_field_text(shortened(file_name(recent[i]), 40));
+    const std::string name = to_line_text(shortened(file_name(recent[i]), 40));
     const std::string label = ui.tr("files.recent_item", {{"file", name}});
     if (ui.menu_item("menu/recent/" + std::to_string(i), label)) ui.push(OpenFile{recent[i]});
-    if (ImGui::IsItemHovered()) ui.tooltip(to_field_text(recent[i]));
+    if (ImGui::IsItemHovered()) ui.tooltip(to_line_text(recent[i]));
   }
 }
 

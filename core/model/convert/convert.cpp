@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/similar.h"
 #include "core/io/atomic_folder.h"
 #include "core/io/file_steps.h"
-#include "core/io/safetensors.h"
 #include "core/model/checkpoint.h"
 #include "core/model/convert/folder_writer.h"
 #include "core/model/convert/tokenizer_files.h"
 #include "core/model/folders/folder.h"
+#include "core/model/own_folder.h"
 
 namespace headlight {
 namespace {
@@ -169,17 +168,6 @@ fs::path whole_path(const fs::path& path) {
   return made.has_filename() ? made : made.parent_path();
 }
 
-bool wrote_it(const fs::path& folder) {
-  try {
-    const SafetensorsFile file = read_safetensors_header(folder / "model.safetensors",
-                                                         std::numeric_limits<std::uint64_t>::max());
-    const auto producer = file.metadata.find("producer");
-    return producer != file.metadata.end() && producer->second.starts_with("headlight ");
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 // Throws unless the folder may be written: nobody's files are to be replaced by a slip of the hand.
 void check_folder(const std::string& ref, const fs::path& folder) {
   if (!ref.starts_with(kBundledRef)) {
@@ -189,7 +177,9 @@ void check_folder(const std::string& ref, const fs::path& folder) {
   }
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored) || fs::is_empty(folder, ignored)) return;
-  if (!wrote_it(folder)) throw Error(Message{"convert.folder_taken", {{"path", shown(folder)}}});
+  if (!wrote_weights(folder))
+    throw Error(Message{"convert.folder_taken", {{"path", shown(folder)}}});
+  expect_replaceable(folder);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
-#include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 #include "core/io/plain_file.h"
 #include "core/text/pieces/classes/class_settings.h"
@@ -41,7 +40,7 @@ auto in_piece_file(const fs::path& file, const Work& work) {
 }
 
 Json read_json(const fs::path& file) {
-  const std::string text = read_file(file, kMaxFile);
+  const std::string text = PlainFile(file, kMaxFile).all();
   return in_piece_file(file, [&] { return parse_piece_json(text); });
 }
 
@@ -128,7 +127,7 @@ fs::path pieces_list(const fs::path& folder) {
 // A vocabulary of this program goes by the same name. Only the beginning of it is looked at.
 bool is_own_vocabulary(const fs::path& file) {
   try {
-    const std::string text = read_file(file, kMaxFile);
+    const std::string text = PlainFile(file, kMaxFile).all();
     return text.substr(0, 256).find(kOwnFormat) != text.npos;
   } catch (const Error&) {
     return false;  // said when it is opened
@@ -209,7 +208,7 @@ PieceFiles read_piece_files(const std::filesystem::path& folder,
     return files;
   }
   if (is_file(folder / "added_tokens.json")) older.added = read_json(folder / "added_tokens.json");
-  const std::string text = read_file(files.file, kMaxFile);
+  const std::string text = PlainFile(files.file, kMaxFile).all();
   if (const SentencePieceName* own = sentencepiece_name(files.file)) {
     const Json vocab = own->with_vocab ? read_json(vocab_file(files.file, older)) : Json();
     files.tokenizer = in_piece_file(files.file, [&] {
@@ -219,7 +218,8 @@ PieceFiles read_piece_files(const std::filesystem::path& folder,
   }
   Json merges;
   if (const fs::path lines = folder / "merges.txt"; name == "vocab.json")
-    merges = in_piece_file(lines, [&] { return read_merge_lines(read_file(lines, kMaxFile)); });
+    merges =
+        in_piece_file(lines, [&] { return read_merge_lines(PlainFile(lines, kMaxFile).all()); });
   files.tokenizer = in_piece_file(files.file, [&] {
     if (name == "vocab.json")
       return of_vocab_and_merges(text, std::move(merges), older, files.names);

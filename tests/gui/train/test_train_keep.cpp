@@ -14,6 +14,8 @@
 namespace headlight::test {
 namespace {
 
+constexpr const char* kOwnConfig = R"({"format": "headlight model", "version": 1})";
+
 // The folders in a folder, and whether there are locks.
 std::vector<std::string> kept_folders(const std::string& folder, bool* locked = nullptr) {
   std::vector<std::string> names;
@@ -262,7 +264,7 @@ TEST_CASE("train keep: of the runs that nobody kept only the newest stay") {
   const auto make = [&](const std::string& name, int age, std::size_t bytes = 1000) {
     const std::filesystem::path run = std::filesystem::path(runs) / name;
     std::filesystem::create_directories(run);
-    write_text((run / "config.json").string(), "{}");
+    write_text((run / "config.json").string(), kOwnConfig);
     write_text((run / "model.safetensors").string(), std::string(bytes, 'x'));
     std::filesystem::last_write_time(run / "config.json", now - std::chrono::hours(age));
     return run.string();
@@ -272,6 +274,16 @@ TEST_CASE("train keep: of the runs that nobody kept only the newest stay") {
     all.push_back(
         make("sort-2026-11-2" + std::to_string(9 - i) + "-120000" + (i % 2 ? "-2" : ""), i));
   const std::string own = make("my best model", 100), other = make("sort-2026-11-1-12", 100);
+  // Old, and not to be judged by what this program would write: with a person's file or folder in
+  // it, of a newer version, of another program, of none that can be told.
+  std::vector<std::string> left;
+  for (int i = 0; i < 5; ++i)
+    left.push_back(make("sort-2025-11-2" + std::to_string(i) + "-120000", 90));
+  write_text(left[0] + "/notes.txt", "mine");
+  std::filesystem::create_directories(left[1] + "/more");
+  write_text(left[2] + "/train.json", R"({"format": "headlight training", "version": 2})");
+  write_text(left[3] + "/config.json", R"({"model_type": "gpt2"})");
+  write_text(left[4] + "/config.json", "{\"format");
   {
     // A window that runs, one that tells of its run only now: both stay, and count.
     const FileLock lock(all[7] + ".lock", true);
@@ -285,6 +297,7 @@ TEST_CASE("train keep: of the runs that nobody kept only the newest stay") {
   CHECK(std::filesystem::exists(all[0]));  // the newest stays, however large
   CHECK(std::filesystem::exists(own));
   CHECK(std::filesystem::exists(other));
+  for (const std::string& run : left) CHECK(std::filesystem::exists(run));
   CHECK(remove_old_runs(folder.path("nowhere"), {}).empty());
 }
 
@@ -297,7 +310,7 @@ TEST_CASE("train keep: a window that starts tells of the runs that were left, an
     const auto run =
         std::filesystem::path(folders.runs) / ("sort-2026-11-2" + std::to_string(i) + "-120000");
     std::filesystem::create_directories(run);
-    write_text((run / "config.json").string(), "{}");
+    write_text((run / "config.json").string(), kOwnConfig);
     std::filesystem::last_write_time(run / "config.json", now - std::chrono::hours(8 - i));
   }
   // The two last ones were left by windows that were killed.
