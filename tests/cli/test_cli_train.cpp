@@ -192,13 +192,21 @@ TEST_CASE("train: what was measured at the end is kept with the run") {
 
 TEST_CASE("train: a save on the way that fails is said, and the run goes on") {
   const Folder folder;
-  folder.write("file", "in the way");
-  const Result result = run({"train", "--task", "reverse", "--layers", "1", "--heads", "2",
-                             "--d-model", "16", "--steps", "6", "--save-every", "2", "--out",
-                             folder / "file", "--log", folder / "log.csv"});
-  CHECK(result.status == 1);
-  CHECK(contains(result.err, "the run goes on, but is not saved meanwhile"));
-  CHECK(read_csv(folder / "log.csv").size() == 7);
+  const std::string home = folder / "home", log = folder / "log.csv", said = folder / "said";
+  std::filesystem::create_directory(home);
+  const auto wait_for = [&](const std::string& words) {
+    return "i=0; until grep -q '" + words + "' " + said +
+           " || [ $i = 600 ]; do sleep 0.05; i=$((i + 1)); done; ";
+  };
+  const Result result = run_shell(
+      "$HEADLIGHT train --task reverse --layers 1 --heads 2 --d-model 16 --steps 100000000 "
+      "--save-every 50 --out " +
+      home + "/model --log " + log + " 2> " + said + " & " + wait_for("training on") + "rm -rf " +
+      home + "; echo in the way > " + home + "; " + wait_for("the run goes on") +
+      "sleep 0.5; kill -TERM $!; wait $!; echo $?");
+  CHECK(result.out == "1\n");
+  CHECK(contains(read_bytes(said), "the run goes on, but is not saved meanwhile"));
+  CHECK(read_csv(log).size() > 52);
   check_refused(run({"train", "--task", "reverse", "--save-every", "-1"}), 2, {"--save-every"});
 }
 
