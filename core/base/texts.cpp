@@ -82,11 +82,10 @@ std::string tr_count(Language language, std::string_view id, long long n) {
 
 namespace {
 
-// The full stop that a text begins with, or nothing.
+// The full stop that a text begins with, or nothing: not the point in a file's name.
 std::string_view full_stop(std::string_view text) {
-  for (const std::string_view stop : {".", "。"}) {
-    if (text.starts_with(stop)) return stop;
-  }
+  if (text.starts_with("。")) return text.substr(0, std::string_view("。").size());
+  if (text == "." || text.starts_with(". ")) return text.substr(0, 1);
   return {};
 }
 
@@ -111,7 +110,7 @@ std::string fill(std::string_view text, std::span<const Slot> slots) {
     at = close + 1;
     if (found) {
       result += found->value;
-      if (ends_sentence(result)) at += full_stop(text.substr(at)).size();
+      if (ends_sentence(found->value)) at += full_stop(text.substr(at)).size();
     } else {
       result += text.substr(open, close - open + 1);
     }
