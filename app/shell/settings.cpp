@@ -39,7 +39,10 @@ class Reader {
     if (value.is_null()) return;
     const bool fits =
         value.is_number() && value.get<double>() >= low && value.get<double>() <= high;
-    if (!fits) return note(key, "a number from " + shown(low) + " to " + shown(high), value);
+    if (!fits)
+      return note(key,
+                  Message{"settings.expected.number", {{"low", shown(low)}, {"high", shown(high)}}},
+                  value);
     out = value.get<float>();
   }
   void integer(const char* key, int& out, int low, int high) {
@@ -50,7 +53,7 @@ class Reader {
   void boolean(const char* key, bool& out) {
     const Json value = take(key);
     if (value.is_null()) return;
-    if (!value.is_boolean()) return note(key, "true or false", value);
+    if (!value.is_boolean()) return note(key, Message{"settings.expected.boolean"}, value);
     out = value.get<bool>();
   }
   void boolean(const char* key, std::optional<bool>& out) {
@@ -71,17 +74,17 @@ class Reader {
     }
     std::string list;
     for (const std::string_view w : words) list += (list.empty() ? "" : ", ") + std::string(w);
-    note(key, "one of " + list, value);
+    note(key, Message{"settings.expected.choice", {{"list", list}}}, value);
   }
   void paths(const char* key, std::vector<std::string>& out) {
     const Json value = take(key);
     if (value.is_null()) return;
-    if (!value.is_array()) return note(key, "a list of paths", value);
+    if (!value.is_array()) return note(key, Message{"settings.expected.paths"}, value);
     for (const Json& item : value) {
       if (item.is_string() && out.size() < kMaxRecent) out.push_back(item.get<std::string>());
     }
   }
-  const std::string& problem() const { return problem_; }
+  const Message& problem() const { return problem_; }
   std::string rest() const { return json_.empty() ? "" : json_.dump(); }
 
  private:
@@ -93,15 +96,15 @@ class Reader {
     return value;
   }
   static std::string shown(float number) { return Json(static_cast<double>(number)).dump(); }
-  void note(const std::string& key, const std::string& expected, const Json& got) {
+  void note(const std::string& key, const Message& expected, const Json& got) {
     if (!problem_.empty()) return;  // one is enough to find the file's other ones
     std::string text = got.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > 40) text = text.substr(0, 40) + "…";
-    problem_ = "'" + key + "' should be " + expected + "; got " + text;
+    problem_ = Message{"settings.wrong_value", {{"key", key}, {"got", text}}}.with(expected);
   }
 
   Json json_;
-  std::string problem_;
+  Message problem_;
 };
 
 std::string environment(const char* name) {
@@ -152,7 +155,7 @@ SettingsRead parse_settings(std::string_view text) {
     json = nullptr;
   }
   if (!json.is_object()) {
-    read.problem = "it is not a whole JSON object {…}";
+    read.problem = Message{"settings.not_json"};
     return read;
   }
   Reader in(std::move(json));
@@ -192,7 +195,7 @@ SettingsRead read_settings(const std::string& path) {
   try {
     read = parse_settings(PlainFile(path, 1u << 20).all());
   } catch (const Error& error) {
-    read.problem = error.what();
+    read.problem = error.message();
   }
   if (!read.problem.empty()) {
     std::error_code error;

@@ -39,7 +39,7 @@ std::string settings_text(const Settings&);
 /// What could be read. `problem` says what could not, with the key; the rest is as it was set.
 struct SettingsRead {
   Settings settings;
-  std::string problem;
+  Message problem;
   std::string not_copied;  // why there is no copy of what could not be read
   bool exists = true;      // false: the very first start
 };

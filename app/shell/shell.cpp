@@ -56,8 +56,8 @@ Shell::Shell(Document document, ShellOptions options)
   if (!read.problem.empty())
     notify(NoticeKind::kWarning,
            read.not_copied.empty()
-               ? Message{"settings.unreadable", {{"path", path}, {"problem", read.problem}}}
-               : Message{"settings.unreadable.left", {{"problem", read.problem}}});
+               ? Message{"settings.unreadable", {{"path", path}}}.with(read.problem)
+               : Message{"settings.unreadable.left"}.with(read.problem));
   computing_.update();
   take_news();
 }

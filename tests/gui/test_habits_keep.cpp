@@ -66,7 +66,7 @@ Settings unusual() {
 TEST_CASE("settings: what is written is read back, unknown keys too") {
   for (const Settings& s : {Settings{}, unusual()}) {
     const SettingsRead read = parse_settings(settings_text(s));
-    CHECK(read.problem == "");
+    CHECK(read.problem.empty());
     CHECK(read.settings == s);
   }
 }
@@ -76,14 +76,15 @@ TEST_CASE("settings: a broken file gives defaults, a wrong value only its own de
   for (const char* text : kBroken) {
     CAPTURE(text);
     const SettingsRead read = parse_settings(text);
-    CHECK(read.problem != "");
+    CHECK_FALSE(read.problem.empty());
     CHECK(read.settings == Settings{});
   }
-  CHECK(parse_settings(std::string(100000, '[')).problem != "");
-  CHECK(parse_settings(R"({"zoom": 1e999})").problem != "");
+  CHECK_FALSE(parse_settings(std::string(100000, '[')).problem.empty());
+  CHECK_FALSE(parse_settings(R"({"zoom": 1e999})").problem.empty());
   const SettingsRead wrong =
       parse_settings(R"({"theme": "purple", "width": -5, "language": "zh", "recent": [1, "/x"]})");
-  CHECK(wrong.problem.find("'width' should be a number from 64") != std::string::npos);
+  const std::string said = say(Language::kEnglish, wrong.problem);
+  CHECK(said.find("'width' should be a number from 64") != std::string::npos);
   CHECK_FALSE(wrong.settings.dark);
   CHECK(wrong.settings.width == Settings{}.width);
   CHECK(wrong.settings.language == Language::kChinese);

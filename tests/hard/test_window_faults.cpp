@@ -104,7 +104,7 @@ void check_files(const std::string& folder) {
     CAPTURE(path);
     CHECK_FALSE(name.starts_with(".headlight-"));
     CHECK(name.find(".old-") == name.npos);
-    if (name == "settings.json") CHECK(read_settings(path).problem == "");
+    if (name == "settings.json") CHECK(read_settings(path).problem.empty());
     if (name.ends_with(".headlight.json")) CHECK_NOTHROW(read_session(path));
     if (name == "config.json")
       CHECK_NOTHROW((void)load_checkpoint(entry.path().parent_path().string(), true));
