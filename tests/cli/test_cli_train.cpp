@@ -561,6 +561,16 @@ TEST_CASE("train --out: where nothing can be saved is said before the first step
   CHECK(std::filesystem::file_size(config) == 22);
 }
 
+TEST_CASE("train --out: where files may not grow so far it is refused, not ended by the system") {
+  const Folder folder;
+  const Result result = run_shell(
+      "ulimit -f 8; $HEADLIGHT train --task reverse --steps 2 --layers 1 --heads 2 --d-model 32 "
+      "--out " +
+      (folder / "model"));
+  check_refused(result, 1, {"model", "Could not save"});
+  CHECK_FALSE(std::filesystem::exists(folder / "model"));
+}
+
 TEST_CASE("train: a run that the system ends is saved first") {
   const Folder folder;
   for (const auto& [signal, number] : {std::pair{"TERM", 15}, std::pair{"HUP", 1}}) {
