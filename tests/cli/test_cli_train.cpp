@@ -201,8 +201,8 @@ TEST_CASE("train: a save on the way that fails is said, and the run goes on") {
   const Result result = run_shell(
       "$HEADLIGHT train --task reverse --layers 1 --heads 2 --d-model 16 --steps 100000000 "
       "--save-every 50 --out " +
-      home + "/model --log " + log + " 2> " + said + " & " + wait_for("training on") + "rm -rf " +
-      home + "; echo in the way > " + home + "; " + wait_for("the run goes on") +
+      home + "/model --log " + log + " 2> " + said + " & " + wait_for("training on") + "mv " +
+      home + " " + home + ".away; echo in the way > " + home + "; " + wait_for("the run goes on") +
       "sleep 0.5; kill -TERM $!; wait $!; echo $?");
   CHECK(result.out == "1\n");
   CHECK(contains(read_bytes(said), "the run goes on, but is not saved meanwhile"));
