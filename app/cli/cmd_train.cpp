@@ -17,6 +17,7 @@
 #include "app/cli/train/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/plain_file.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
 #include "core/run/model_input.h"
@@ -197,7 +198,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     }
     config = from->model.config;
     settings = {};
-    parse_train(from->training->json, settings, state);
+    naming_file(std::filesystem::path(o.resume) / kTrainFile,
+                [&] { parse_train(from->training->json, settings, state); });
     set_checkpointing(o, settings);
     if (settings.text) use_text(*settings.text, o);
     check_goes_on(o.steps.value_or(settings.schedule.steps), state);
@@ -215,8 +217,10 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     known = {vocabulary_on(*base, o.labels.empty() ? OwnData::kText : OwnData::kLabels, reads), {}};
   }
   if (from && o.data_ids.empty()) {  // rows of ids have no tokenizer
-    known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
-             from->model.classes};
+    naming_file(std::filesystem::path(o.resume) / kTokenizerFile, [&] {
+      known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
+               from->model.classes};
+    });
     fit_rows(o, from->model, *known.vocabulary);
   }
   if (settings.frozen != kNoneFrozen && o.model.backend == "gl")

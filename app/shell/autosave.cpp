@@ -106,8 +106,9 @@ void AutosavePlace::remove() {
   fs::remove(lock_path_, ignored);
 }
 
-std::vector<Recoverable> find_recoverable(const std::string& folder) {
-  std::vector<Recoverable> recoverables;
+FoundWork find_recoverable(const std::string& folder) {
+  FoundWork found;
+  std::vector<Recoverable>& recoverables = found.recoverable;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string path = at->path().string();
@@ -119,14 +120,15 @@ std::vector<Recoverable> find_recoverable(const std::string& folder) {
       const std::string text = PlainFile(path, kMaxBytes).all();
       recoverables.push_back(
           {path, parse_session(text).document, read_origin(text), written_at(path), lock});
-    } catch (const Error&) {
+    } catch (const Error& problem) {
       std::error_code ignored;
-      fs::remove(lock_path_of(path), ignored);  // not ours, or of a newer version: left alone
+      fs::remove(lock_path_of(path), ignored);
+      found.unread.push_back({path, problem.message()});
     }
   }
   std::sort(recoverables.begin(), recoverables.end(),
             [](const Recoverable& a, const Recoverable& b) { return a.saved_at > b.saved_at; });
-  return recoverables;
+  return found;
 }
 
 std::int64_t written_at(const std::string& path) {
@@ -141,15 +143,16 @@ void remove_recoverable(const Recoverable& recoverable) {
 }
 
 // Under the time, so that two windows with one number do not meet.
-void discard_recoverable(const Recoverable& recoverable) {
-  const fs::path path(recoverable.path), folder = path.parent_path() / kDiscarded;
+std::string discard_autosave(const std::string& autosave) {
+  const fs::path path(autosave), folder = path.parent_path() / kDiscarded;
   std::error_code error;
   fs::create_directories(folder, error);
-  const std::string name = std::to_string(recoverable.saved_at) + "-" + path.filename().string();
+  const std::string name = std::to_string(written_at(autosave)) + "-" + path.filename().string();
   fs::rename(path, folder / name, error);
-  if (error) return;  // then it stays on offer
+  if (error) return "";  // then it stays on offer
   fs::last_write_time(folder / name, fs::file_time_type::clock::now(), error);
-  fs::remove(lock_path_of(recoverable.path), error);
+  fs::remove(lock_path_of(autosave), error);
+  return (folder / name).string();
 }
 
 std::vector<Recoverable> find_discarded(const std::string& folder) {

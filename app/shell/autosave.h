@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/message.h"
 #include "core/document/document.h"
 
 namespace headlight {
@@ -60,12 +61,21 @@ struct Recoverable {
   std::shared_ptr<FileLock> lock;
 };
 
-/// Newest first. What cannot be read is left where it is; never throws.
-std::vector<Recoverable> find_recoverable(const std::string& folder);
+/// Work that cannot be read: damaged, or of a newer version. Left where it is.
+struct UnreadWork {
+  std::string path;
+  Message problem;
+};
+struct FoundWork {
+  std::vector<Recoverable> recoverable;  // newest first
+  std::vector<UnreadWork> unread;
+};
+/// Never throws.
+FoundWork find_recoverable(const std::string& folder);
 /// Removes the file and its lock: the work is safe elsewhere.
 void remove_recoverable(const Recoverable&);
-/// Puts it aside, where it stays for some days.
-void discard_recoverable(const Recoverable&);
+/// Puts an autosave aside, where it stays for some days. Returns where; "": it could not be moved.
+std::string discard_autosave(const std::string& path);
 
 /// How long what was discarded or removed can be had back.
 inline constexpr int kDiscardedDays = 7;

@@ -11,7 +11,7 @@
 namespace headlight {
 namespace {
 
-constexpr double kTellEvery = 0.1;  // seconds between two notes of how far reading is
+constexpr double kTellReadEvery = 0.1;  // seconds between two notes of how far reading is
 
 }  // namespace
 
@@ -85,7 +85,8 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
     const std::lock_guard lock(mutex_);
     if (stop_.stop_requested() || wanted_ != id) return false;
     // The window would draw itself for every piece, and take the time that reading needs.
-    if (published_.status.doing == progress.doing && seconds_now() - told < kTellEvery) return true;
+    if (published_.status.doing == progress.doing && seconds_now() - told < kTellReadEvery)
+      return true;
     told = seconds_now();
     published_.status.doing = progress.doing;
     published_.status.share = progress.share;

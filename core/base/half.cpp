@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::uint32_t kInfinity = 0x7F800000u;
+constexpr std::uint32_t kInfinityBits = 0x7F800000u;
 
 // One by one, as bits of their own: memory of floats may hold them.
 template <class Convert>
@@ -79,7 +79,7 @@ float half_to_float(std::uint16_t half) {
 std::uint16_t float_to_half(float value) {
   const std::uint32_t all = std::bit_cast<std::uint32_t>(value), bits = all & 0x7FFFFFFFu;
   const auto sign = static_cast<std::uint16_t>(all >> 16 & 0x8000u);
-  if (bits > kInfinity) return sign | 0x7E00u;
+  if (bits > kInfinityBits) return sign | 0x7E00u;
   if (bits >= 0x47800000u) return sign | 0x7C00u;  // 2^16
   if (bits < 0x38800000u) {  // below 2^-14 in steps of 2^-24, those of floats from 1/2 to 1
     const float steps = std::bit_cast<float>(bits) + 0.5f;
@@ -97,7 +97,7 @@ float bfloat_to_float(std::uint16_t bits) {
 std::uint16_t float_to_bfloat(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = bits + 0x7FFFu + (bits >> 16 & 1u);
-  const bool nan = (bits & 0x7FFFFFFFu) > kInfinity;
+  const bool nan = (bits & 0x7FFFFFFFu) > kInfinityBits;
   return static_cast<std::uint16_t>((nan ? bits | 0x400000u : rounded) >> 16);
 }
 

@@ -39,7 +39,7 @@ const Table& table() {
 }
 
 std::mutex missing_mutex;
-std::string missing;
+std::string missing_texts;
 
 }  // namespace
 
@@ -55,13 +55,13 @@ std::string_view tr(Language language, std::string_view id) {
   const std::string_view text = tr_or(language, id, {});
   if (text.data()) return text;
   const std::lock_guard lock(missing_mutex);
-  missing = id;
+  missing_texts = id;
   return id;
 }
 
 std::string missing_text() {
   const std::lock_guard lock(missing_mutex);
-  return missing;
+  return missing_texts;
 }
 
 std::string_view tr_or(Language language, std::string_view id, std::string_view otherwise) {

@@ -14,7 +14,8 @@ namespace {
 using Json = OrderedJson;
 
 constexpr std::uint64_t kMaxSessionBytes = 64u << 20;
-constexpr JsonFileWords kWords = {"session.wrong_value", "session.not_json", "session.too_deep"};
+constexpr JsonFileWords kSessionWords = {"session.wrong_value", "session.not_json",
+                                         "session.too_deep"};
 
 void read_ids(const JsonReader& in, const char* key, std::vector<int>& ids) {
   const Json* list = in.find(key);
@@ -125,8 +126,8 @@ std::string session_text(const Document& d, const SessionWeights& weights,
 }
 
 SessionFile parse_session(std::string_view text) {
-  const Json json = parse_json(text, kWords);
-  const JsonReader in(json, "", kWords);
+  const Json json = parse_json(text, kSessionWords);
+  const JsonReader in(json, "", kSessionWords);
   const Json* format = in.find("format");
   if (!format || *format != "headlight session") {
     throw Error(Message{"session.not_a_session"});
@@ -160,7 +161,7 @@ SessionFile parse_session(std::string_view text) {
   read_ids(in, "target_ids", file.document.target_ids);
   read_labs(in, file.document);
   const Json* model = in.find("model");
-  Config config = model ? read_config(*model, "model", kWords) : file.document.config;
+  Config config = model ? read_config(*model, "model", kSessionWords) : file.document.config;
   // Positions that are not said are the trained model's own (run_config()).
   const bool own = !trained.empty() && !(model && model->contains("positions"));
   if (own) config.positions = PositionKind::kLearned;

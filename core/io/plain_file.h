@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "core/base/error.h"
+#include "core/base/progress.h"
 #include "core/io/file_steps.h"
 #include "core/io/npy.h"
 
@@ -15,6 +17,19 @@ namespace headlight {
 /// Does something stand at this path? Also a link to itself, and what may not be looked at: whoever
 /// opens it says what is wrong with it.
 bool is_there(const std::filesystem::path&);
+
+/// Calls `read`; an Error of it names the file.
+template <class Read>
+auto naming_file(const std::filesystem::path& path, Read read) {
+  try {
+    return read();
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const Error& error) {
+    if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
+    throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));
+  }
+}
 
 class PlainFile {
  public:

@@ -17,12 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConfig = "config.json";
-constexpr const char* kWeights = "model.safetensors";
-constexpr const char* kTokenizer = "tokenizer.json";
-constexpr const char* kTargetTokenizer = "target_tokenizer.json";
-constexpr const char* kOptimizer = "optimizer.safetensors";
-constexpr const char* kTrain = "train.json";
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 28;     // bytes of a .json
 constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 34;  // bytes of a .safetensors
 
@@ -38,21 +32,10 @@ std::string numbers_text(std::span<const std::int64_t> shape) {
   return text + ")";
 }
 
-// Errors of one file say which.
-template <class Read>
-auto naming(const fs::path& path, Read read) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
-    throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));
-  }
-}
-
 template <class Read>
 auto in_file(const fs::path& path, Read read) {
   if (!is_there(path)) throw Error(Message{"checkpoint.missing_file", {{"path", shown(path)}}});
-  return naming(path, read);
+  return naming_file(path, read);
 }
 
 std::string read_text(const fs::path& path) {
@@ -143,13 +126,14 @@ void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
   const std::string config = model_text(parts.model),
                     model = to_safetensors(weights, metadata(), parts.storage);
   std::vector<FolderFile> files = {
-      {kConfig, config}, {kWeights, model}, {kTokenizer, parts.tokenizer}};
-  if (!parts.target_tokenizer.empty()) files.push_back({kTargetTokenizer, parts.target_tokenizer});
+      {kConfigFile, config}, {kWeightsFile, model}, {kTokenizerFile, parts.tokenizer}};
+  if (!parts.target_tokenizer.empty())
+    files.push_back({kTargetTokenizerFile, parts.target_tokenizer});
   std::string optimizer;
   if (parts.training) {
     optimizer = to_safetensors(parts.training->optimizer, metadata());
-    files.push_back({kOptimizer, optimizer});
-    files.push_back({kTrain, parts.training->json});
+    files.push_back({kOptimizerFile, optimizer});
+    files.push_back({kTrainFile, parts.training->json});
   }
   std::vector<std::string_view> own(kCheckpointFiles.begin(), kCheckpointFiles.end());
   for (const FolderFile& file : parts.beside) own.push_back(file.name);
@@ -180,7 +164,7 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
     throw Error(Message{"checkpoint.no_folder", {{"path", shown(folder)}}});
   }
   Checkpoint checkpoint;
-  const fs::path config = folder / kConfig, weights = folder / kWeights;
+  const fs::path config = folder / kConfigFile, weights = folder / kWeightsFile;
   std::vector<TensorSpec> expected;
   in_file(config, [&] {
     checkpoint.model = parse_model(PlainFile(config, kMaxText).all());
@@ -190,10 +174,10 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
     expect_tensors(read_safetensors_header(weights, kMaxNumbers), expected);
     return weights_of(read_safetensors(weights, kMaxNumbers), expected);
   });
-  checkpoint.tokenizer = read_text(folder / kTokenizer);
-  if (fs::exists(folder / kTargetTokenizer, ignored))
-    checkpoint.target_tokenizer = read_text(folder / kTargetTokenizer);
-  const fs::path optimizer = folder / kOptimizer, train = folder / kTrain;
+  checkpoint.tokenizer = read_text(folder / kTokenizerFile);
+  if (fs::exists(folder / kTargetTokenizerFile, ignored))
+    checkpoint.target_tokenizer = read_text(folder / kTargetTokenizerFile);
+  const fs::path optimizer = folder / kOptimizerFile, train = folder / kTrainFile;
   if (!training || (!fs::exists(optimizer, ignored) && !fs::exists(train, ignored))) {
     return checkpoint;
   }
@@ -207,11 +191,11 @@ Checkpoint parse_checkpoint(const CheckpointTexts& texts, ParameterList paramete
   Checkpoint checkpoint;
   const fs::path folder(texts.name);
   std::vector<TensorSpec> expected;
-  naming(folder / kConfig, [&] {
+  naming_file(folder / kConfigFile, [&] {
     checkpoint.model = parse_model(texts.config);
     expected = parameters(checkpoint.model);
   });
-  checkpoint.weights = naming(folder / kWeights, [&] {
+  checkpoint.weights = naming_file(folder / kWeightsFile, [&] {
     return weights_of(parse_safetensors(std::string(texts.weights)), expected);
   });
   checkpoint.tokenizer = texts.tokenizer;

@@ -25,9 +25,12 @@
 
 namespace headlight {
 
+inline constexpr const char *kConfigFile = "config.json", *kWeightsFile = "model.safetensors",
+                            *kTokenizerFile = "tokenizer.json",
+                            *kTargetTokenizerFile = "target_tokenizer.json",
+                            *kOptimizerFile = "optimizer.safetensors", *kTrainFile = "train.json";
 inline constexpr std::array<std::string_view, 6> kCheckpointFiles = {
-    "config.json",           "model.safetensors",     "tokenizer.json",
-    "target_tokenizer.json", "optimizer.safetensors", "train.json"};
+    kConfigFile, kWeightsFile, kTokenizerFile, kTargetTokenizerFile, kOptimizerFile, kTrainFile};
 
 /// What to save. The views must live until save_checkpoint() returns.
 struct CheckpointParts {

@@ -6,8 +6,8 @@
 namespace headlight {
 namespace {
 
-constexpr JsonFileWords kWords = {"checkpoint.wrong_value", "checkpoint.not_json",
-                                  "checkpoint.too_deep"};
+constexpr JsonFileWords kModelWords = {"checkpoint.wrong_value", "checkpoint.not_json",
+                                       "checkpoint.too_deep"};
 constexpr std::size_t kMostForced = 1024, kMostEnds = 64;
 
 }  // namespace
@@ -104,8 +104,8 @@ void read_form(const JsonReader& in, ModelFile& file) {
 }  // namespace
 
 ModelFile parse_model(std::string_view text) {
-  const OrderedJson json = parse_json(text, kWords);
-  const JsonReader in(json, "", kWords);
+  const OrderedJson json = parse_json(text, kModelWords);
+  const JsonReader in(json, "", kModelWords);
   const OrderedJson* format = in.find("format");
   if (!format || *format != "headlight model") throw Error(Message{"checkpoint.not_a_model"});
   for (const char* key : {"version", "vocab", "context", "model"}) {
@@ -123,7 +123,7 @@ ModelFile parse_model(std::string_view text) {
   in.text("task", file.task);
   in.number("vocab", file.vocab, 1, kLargestVocab);
   in.number("context", file.context, 1, kLargestContext);
-  file.config = read_config(*in.find("model"), "model", kWords);
+  file.config = read_config(*in.find("model"), "model", kModelWords);
   validate(file.config);
   read_form(in, file);
   return file;

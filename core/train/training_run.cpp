@@ -91,8 +91,10 @@ RunStart checkpoint_start(const RunPlan& plan) {
   Checkpoint from = load_checkpoint(plan.from, true);
   if (!from.training) throw Error(Message{"train.no_resume", {{"path", plan.from.string()}}});
   RunStart start{std::move(from.weights), std::move(from.training->optimizer), {}, {}};
-  RunSettings ignored;
-  parse_train(from.training->json, ignored, start.state);
+  naming_file(plan.from / kTrainFile, [&] {
+    RunSettings ignored;
+    parse_train(from.training->json, ignored, start.state);
+  });
   return start;
 }
 
@@ -182,16 +184,17 @@ bool same_start(const RunPlan& a, const RunPlan& b) {
 }
 
 RunPlan resume_plan(const std::filesystem::path& folder) {
-  const auto text = [&](const char* name) {
-    return PlainFile(folder / name, kMaxSettingsText).all();
+  const auto read = [&](std::string_view name, const auto& parse) {
+    return naming_file(folder / name,
+                       [&] { return parse(PlainFile(folder / name, kMaxSettingsText).all()); });
   };
   std::error_code ignored;
-  if (!std::filesystem::exists(folder / "train.json", ignored))
+  if (!std::filesystem::exists(folder / kTrainFile, ignored))
     throw Error(Message{"train.no_resume", {{"path", folder.string()}}});
-  const ModelFile model = parse_model(text("config.json"));
+  const ModelFile model = read(kConfigFile, parse_model);
   RunSettings settings;
   TrainState state;
-  parse_train(text("train.json"), settings, state);
+  read(kTrainFile, [&](const std::string& text) { parse_train(text, settings, state); });
   RunPlan plan = default_plan(settings.task);
   if (settings.task.empty()) {
     const bool next_sentence = model.task == kNextSentenceTask;
@@ -206,7 +209,7 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
     if (model.kind == "masked" || model.config.token_head)
       plan.text_options.masked = masked > 0 ? masked : kMaskedShare;
     plan.text_options.known =
-        std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
+        std::make_shared<Vocabulary>(read(kTokenizerFile, Vocabulary::from_json));
     plan.text_options.cut = plan.text_options.known->cut();
     plan.text_options.known_classes = model.classes;
     const bool judges = labels || next_sentence;

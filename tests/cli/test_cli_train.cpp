@@ -541,6 +541,28 @@ TEST_CASE("train: what it cannot do it says") {
   check_refused(run({"train", "--resume", folder / "nowhere"}), 1, {"nowhere"});
 }
 
+TEST_CASE("train --resume: what is wrong with a file says which one it is") {
+  const Folder folder;
+  folder.write("text.txt", "one two three four five six seven eight nine ten eleven twelve\n");
+  const std::string kept = folder / "kept";
+  run_well({"train", "--steps", "2", "--layers", "1", "--heads", "1", "--d-model", "8", "--text",
+            folder / "text.txt", "--context", "4", "--out", kept});
+  const auto refused = [&](const std::string& file, const std::string& bytes) {
+    const std::string path = kept + "/" + file, before = read_bytes(path);
+    folder.write("kept/" + file, bytes);
+    check_refused(run({"train", "--resume", kept, "--text", folder / "text.txt", "--steps", "4"}),
+                  1, {path});
+    folder.write("kept/" + file, before);
+  };
+  refused("tokenizer.json", "{");
+  refused("config.json", "[]");
+  refused("train.json", "{ \"version\": ");
+  std::string newer = read_bytes(kept + "/train.json");
+  const std::size_t at = newer.find("\"version\": ");
+  REQUIRE(at != std::string::npos);
+  refused("train.json", newer.replace(at, newer.find(',', at) - at, "\"version\": 99"));
+}
+
 // Hours of training are not to be lost at their end.
 TEST_CASE("train --out: where nothing can be saved is said before the first step") {
   const Folder folder;

@@ -377,12 +377,13 @@ TEST_CASE("explain gradient: masked keys, empty rows and padding say that they a
 
   // Rows of the batch add up in what they share, and only the rows that picked a table's row.
   const Differentiated bias({Op::kLinear,
-                             {rows(), random_tensor("W_in", {kModel, {"hidden", 9}}),
+                             {rows(), random_tensor("W_in", {kModelAxis, {"hidden", 9}}),
                               random_tensor("b_in", {{"hidden", 9}})}});
   CHECK(bias.explain(2, 4).terms.size() == 10);
   CHECK(bias.explain(1, 4).terms.size() == 10);
   CHECK(bias.explain(0, 4).terms.size() == 9);
-  const Differentiated embed({Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModel})}});
+  const Differentiated embed(
+      {Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModelAxis})}});
   CHECK(embed.explain(1, 0).terms.size() == 3);  // id 0 stands in three places
   CHECK(embed.explain(1, 5 * 7).terms.empty());  // id 5 nowhere
   CHECK(embed.explain(1, 8 * 7).terms.size() == 1);

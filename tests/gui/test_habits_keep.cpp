@@ -402,6 +402,39 @@ TEST_CASE("autosave: Discard forgets it, Later keeps it for the next start") {
   CHECK(gui.document() == small_document());
 }
 
+TEST_CASE("autosave: work that cannot be read is told of, and stays until it is put aside") {
+  const TemporaryFolder folder;
+  const UserFolders folders = folders_in(folder);
+  std::filesystem::create_directories(folders.autosave);
+  const std::string path = folders.autosave + "/77-0.headlight.json";
+  std::string text = "{ \"version\": ", why = "JSON";
+  SUBCASE("cut off") {}
+  SUBCASE("of a newer version") {
+    text = session_text(small_document());
+    const std::size_t at = text.find("\"version\": ");
+    REQUIRE(at != std::string::npos);
+    text.replace(at, text.find(',', at) - at, "\"version\": 99");
+    why = "has version 99";
+  }
+  write_text(path, text);
+  for (int start = 0; start < 2; ++start) {
+    Gui gui(small_document(), {1440, 900}, 1, {}, folders);
+    gui.shell().start_keeping(0);
+    gui.frame(2);
+    CHECK_FALSE(gui.has("panel/question"));
+    CHECK(gui.notices_say(path));
+    CHECK(gui.notices_say(why));
+    CHECK(read_text(path) == text);
+    if (start == 1) gui.click("notice/aside");
+    gui.shell().finish_keeping();
+  }
+  CHECK(files_in(folders.autosave) == 0);
+  CHECK(files_in(folders.autosave + "/discarded") == 1);
+  Gui gui(small_document(), {1440, 900}, 1, {}, folders);
+  gui.shell().start_keeping(0);
+  CHECK(gui.state().notices.empty());
+}
+
 TEST_CASE("autosave: at most every two seconds, and gone after a save or a clean end") {
   const TemporaryFolder folder;
   const UserFolders folders = folders_in(folder);

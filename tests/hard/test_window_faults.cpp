@@ -189,7 +189,7 @@ TEST_CASE("hard: folders that somebody removes while the window runs are made ag
   CHECK(is_autosaved(folder, visit.gui().document().sentence));
   CHECK_FALSE(read_settings(folders_in(folder).settings).settings.dark);
   // Another window sees that this one still runs.
-  CHECK(find_recoverable(folders_in(folder).autosave).empty());
+  CHECK(find_recoverable(folders_in(folder).autosave).recoverable.empty());
   check_files(folder.path(""));
   int runs = 0;
   for (const auto& entry : fs::directory_iterator(folders_in(folder).runs))

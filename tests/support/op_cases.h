@@ -34,7 +34,7 @@ inline Tensor random_tensor(std::string name, std::vector<Axis> axes) {
 // Every size differs from every other, so that a mistaken axis does not fit.
 inline const Axis kBatch{"batch", 2}, kPlace{"position", 5}, kFeature{"feature", 7},
     kWidth{"d_head", 4};
-inline const Axis kModel{"d_model", 7}, kHead{"head", 3}, kQuery{"query", 5}, kKey{"key", 6};
+inline const Axis kModelAxis{"d_model", 7}, kHead{"head", 3}, kQuery{"query", 5}, kKey{"key", 6};
 
 inline Tensor ids() {
   Tensor t{"ids", {kBatch, kPlace}, {}};
@@ -120,7 +120,7 @@ inline std::vector<Case> mixer_cases() {
                u = random_tensor("U", {state, next});
   const Tensor wide = random_tensor("a", {kBatch, kPlace, gate});
   const Tensor gates = random_tensor("U", {state, gate}), c = random_tensor("c", {gate});
-  const Tensor w = random_tensor("W", {tap, kModel, {"feature", 4}});
+  const Tensor w = random_tensor("W", {tap, kModelAxis, {"feature", 4}});
   const Tensor b = random_tensor("b", {{"feature", 4}});
   OpParams back, causal, far;
   back.reversed = causal.causal = far.causal = true;
@@ -134,7 +134,7 @@ inline std::vector<Case> mixer_cases() {
           {Op::kConvolution, {rows(), w, present, b}, causal},
           {Op::kConvolution, {rows(), w, present}, apart},
           {Op::kConvolution,
-           {rows(), random_tensor("W", {{"tap", 2}, kModel, {"feature", 4}}), present, b},
+           {rows(), random_tensor("W", {{"tap", 2}, kModelAxis, {"feature", 4}}), present, b},
            far}};
 }
 
@@ -222,27 +222,28 @@ inline OpParams waves(std::int64_t width, std::int64_t offset, bool to_end) {
 }
 
 inline std::vector<Case> all_cases() {
-  const Tensor x = rows(), w = random_tensor("w", {kModel}), b = random_tensor("b", {kModel});
-  const Tensor w3 = random_tensor("W_Q", {kHead, kModel, kWidth});
+  const Tensor x = rows(), w = random_tensor("w", {kModelAxis}),
+               b = random_tensor("b", {kModelAxis});
+  const Tensor w3 = random_tensor("W_Q", {kHead, kModelAxis, kWidth});
   const Tensor b3 = random_tensor("b_Q", {kHead, kWidth});
   const Tensor wide = random_tensor("x", {kBatch, kPlace, {"feature", 12}});
   const Tensor z = random_tensor("z", {kBatch, kHead, kQuery, kWidth});
   const Tensor q = random_tensor("q", {kBatch, kHead, kPlace, kWidth});
   const Tensor k = random_tensor("k", {kBatch, kHead, {"position", 6}, kWidth});
   const Tensor s = random_tensor("s", {kBatch, kHead, kQuery, kKey});
-  const Tensor w_in = random_tensor("W_in", {kModel, {"hidden", 9}});
+  const Tensor w_in = random_tensor("W_in", {kModelAxis, {"hidden", 9}});
   const Tensor b_in = random_tensor("b_in", {{"hidden", 9}});
-  const Tensor w_o = random_tensor("W_O", {kHead, kWidth, kModel});
+  const Tensor w_o = random_tensor("W_O", {kHead, kWidth, kModelAxis});
   const Tensor concat = random_tensor("concat", {kBatch, kQuery, {"feature", 12}});
   const Tensor hidden = random_tensor("pre", {kBatch, kPlace, {"hidden", 9}});
   std::vector<Case> cases = {
-      {Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModel})}},
+      {Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModelAxis})}},
       {Op::kSinusoid, {ids()}, with(1, 7)},
-      {Op::kLearnedPosition, {ids(), random_tensor("W_pos", {{"position", 6}, kModel})}},
+      {Op::kLearnedPosition, {ids(), random_tensor("W_pos", {{"position", 6}, kModelAxis})}},
       {Op::kSinusoid, {ids()}, waves(7, 3, false)},
       {Op::kSinusoid, {ids()}, waves(6, 2, true)},
       {Op::kLearnedPosition,
-       {ids(), random_tensor("W_pos", {{"position", 9}, kModel})},
+       {ids(), random_tensor("W_pos", {{"position", 9}, kModelAxis})},
        shifted(2)},
       {Op::kAdd, {x, random_tensor("y", x.axes)}},
       {Op::kLayerNorm, {x, w}},
@@ -262,29 +263,31 @@ inline std::vector<Case> all_cases() {
       {Op::kLinear, {x, w_in}},
       {Op::kLinear, {x, w_in, b_in}},
       {Op::kLinear, {concat, w_o, b}, {}, 3},
-      {Op::kLinearTransposed, {x, random_tensor("W_E", {{"vocab", 9}, kModel})}},
+      {Op::kLinearTransposed, {x, random_tensor("W_E", {{"vocab", 9}, kModelAxis})}},
       {Op::kLinearTransposed,
-       {x, random_tensor("W_E", {{"vocab", 9}, kModel}), random_tensor("b_U", {{"vocab", 9}})}},
+       {x, random_tensor("W_E", {{"vocab", 9}, kModelAxis}), random_tensor("b_U", {{"vocab", 9}})}},
   };
   Tensor present{"present", {kBatch, kPlace}, {}};
   present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
   cases.push_back({Op::kMeanPool, {x, present}});
   cases.push_back({Op::kConcatTokens, {x, present}});
-  cases.push_back({Op::kConcatRows, {random_tensor("mem", {kBatch, {"memory", 3}, kModel}), x}});
+  cases.push_back(
+      {Op::kConcatRows, {random_tensor("mem", {kBatch, {"memory", 3}, kModelAxis}), x}});
   cases.push_back({Op::kFocusScores, {x, random_tensor("W_2", {kFeature, {"focus", 3}})}});
   const Tensor weights = random_tensor("A", {kBatch, {"head", 1}, {"focus", 3}, kKey});
   cases.push_back({Op::kScores, {weights, weights}});
-  cases.push_back({Op::kWeightedSum,
-                   {weights, random_tensor("x", {kBatch, {"head", 1}, {"position", 6}, kModel})}});
+  cases.push_back(
+      {Op::kWeightedSum,
+       {weights, random_tensor("x", {kBatch, {"head", 1}, {"position", 6}, kModelAxis})}});
   const Axis focus{"focus", 3}, other{"other_focus", 3};
   cases.push_back(
       {Op::kFociPenalty, {random_tensor("G", {kBatch, {"head", 1}, focus, other})}, with(0.7f, 0)});
   const Axis expert{"expert", 3};
   const Tensor each = random_tensor("h", {kBatch, expert, kPlace, {"hidden", 9}});
-  const Tensor w_e = random_tensor("W_out", {expert, {"hidden", 9}, kModel});
+  const Tensor w_e = random_tensor("W_out", {expert, {"hidden", 9}, kModelAxis});
   cases.push_back({Op::kExpertLinear, {each, w_e}, {}, 3});
   cases.push_back({Op::kExpertLinear,
-                   {x, random_tensor("W_in", {expert, kModel, {"hidden", 9}}),
+                   {x, random_tensor("W_in", {expert, kModelAxis, {"hidden", 9}}),
                     random_tensor("b_in", {expert, {"hidden", 9}})},
                    {},
                    3});
@@ -305,8 +308,8 @@ inline std::vector<Case> all_cases() {
   cases.push_back({Op::kSoftmax, {random_tensor("logits", {kBatch, {"class", 4}})}});
   cases.push_back(
       {Op::kLinear,
-       {random_tensor("pooled", {kBatch, kFeature}), random_tensor("W_C", {kModel, {"class", 4}}),
-        random_tensor("b_C", {{"class", 4}})}});
+       {random_tensor("pooled", {kBatch, kFeature}),
+        random_tensor("W_C", {kModelAxis, {"class", 4}}), random_tensor("b_C", {{"class", 4}})}});
   cases.push_back(
       {Op::kCrossEntropy, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}}), targets()}});
   cases.push_back({Op::kRmsNorm, {x, w}});
@@ -326,7 +329,7 @@ inline std::vector<Case> all_cases() {
       {Op::kWeightedSum, {random_tensor("s", {kBatch, four, kQuery, kKey}), few}, {}, 4});
   cases.push_back({Op::kSplitHeads,
                    {random_tensor("x", {kBatch, kPlace, {"feature", 8}}),
-                    random_tensor("W_K", {two, kModel, kWidth})},
+                    random_tensor("W_K", {two, kModelAxis, kWidth})},
                    {},
                    2});
   for (Case& c : mixer_cases()) cases.push_back(std::move(c));

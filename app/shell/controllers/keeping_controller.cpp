@@ -162,7 +162,9 @@ std::vector<std::string> KeepingController::start(std::int64_t wall_seconds) {
   seen_ = kept_ = current_settings();
   if (!autosave_folder_.empty()) {
     forget_discarded(autosave_folder_);
-    recoverables_ = find_recoverable(autosave_folder_);
+    FoundWork found = find_recoverable(autosave_folder_);
+    recoverables_ = std::move(found.recoverable);
+    for (const UnreadWork& work : found.unread) tell_unread(work);
   }
   offer_next_recovery();
   return std::exchange(kept_runs_, {});
@@ -201,6 +203,21 @@ std::vector<std::string> KeepingController::recoverable_models() const {
   return models;
 }
 
+void KeepingController::tell_unread(const UnreadWork& work) {
+  notify(NoticeKind::kWarning, Message{"autosave.unread", {{"path", work.path}}}.with(work.problem),
+         {{"aside", Message{"way.aside"}, PutAsideWork{work.path}}}, NoticeLife::kOutlives);
+}
+
+void KeepingController::on(const PutAsideWork& work) {
+  const std::string path = discard_autosave(work.path);
+  if (path.empty()) {
+    if (written_at(work.path) == 0) return;  // another window did so
+    return notify(NoticeKind::kError, Message{"autosave.not_aside", {{"path", work.path}}});
+  }
+  notify(NoticeKind::kInfo,
+         Message{"autosave.aside", {{"path", path}, {"days", std::to_string(kDiscardedDays)}}});
+}
+
 void KeepingController::offer_next_recovery() {
   if (recoverables_.empty()) return;
   const Recoverable& recoverable = recoverables_.front();
@@ -219,7 +236,7 @@ void KeepingController::on(const AnswerRecovery& a) {
   const Recoverable recoverable = std::move(recoverables_.front());
   recoverables_.erase(recoverables_.begin());
   if (a.answer == Answer::kSecond) {
-    discard_recoverable(recoverable);
+    discard_autosave(recoverable.path);
     notify(NoticeKind::kInfo,
            Message{"autosave.discarded", {{"days", std::to_string(kDiscardedDays)}}});
     return offer_next_recovery();

@@ -43,8 +43,10 @@ class KeepingController : public Controller {
   void set_window(int width, int height, bool maximized);
 
   void on(const AnswerRecovery&);
+  void on(const PutAsideWork&);
 
  private:
+  void tell_unread(const UnreadWork&);
   void offer_next_recovery();
   Settings current_settings() const;
   void keep_settings(double seconds);

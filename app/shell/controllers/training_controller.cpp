@@ -304,12 +304,12 @@ void TrainingController::stop_gpu() {
 // Told once; taken back when all is safe again.
 void TrainingController::tell_unsafe() {
   const Message problem = autosave_->take_problem();
-  if (told_autosave_.empty() && !problem.empty()) {
-    told_autosave_ = Message{"train.not_safe"}.with(problem);
-    notify(NoticeKind::kWarning, told_autosave_, {}, NoticeLife::kOutlives);
-  } else if (!told_autosave_.empty() && autosave_->unsafe().problem.empty()) {
-    retract(told_autosave_);
-    told_autosave_ = {};
+  if (data_.not_safe.empty() && !problem.empty()) {
+    data_.not_safe = Message{"train.not_safe"}.with(problem);
+    notify(NoticeKind::kWarning, data_.not_safe, {}, NoticeLife::kOutlives);
+  } else if (!data_.not_safe.empty() && autosave_->unsafe().problem.empty()) {
+    retract(data_.not_safe);
+    data_.not_safe = {};
   }
 }
 

@@ -135,7 +135,6 @@ class TrainingController : public Controller {
   std::string run_task_;           // of the run that brought it
   SampleRequest sample_request_;   // the last one
   std::uint64_t growing_run_ = 0;  // whose text grower_ writes
-  Message told_autosave_;          // why a run cannot be kept now, as it was told
   double next_safe_ = 0;
   std::unique_ptr<SampleWorker> sampler_, grower_;
   std::unique_ptr<RunAutosave> autosave_;

@@ -59,10 +59,10 @@ void read_model(SavedRun& run) {
   }
   run.task = model.task;
   run.model_kind = model.kind;
-  if (!fs::exists(folder / "train.json", ignored)) return;
+  if (!fs::exists(folder / kTrainFile, ignored)) return;
   RunSettings settings;
   TrainState state;
-  parse_train(PlainFile(folder / "train.json", kMaxRunText).all(), settings, state);
+  parse_train(PlainFile(folder / kTrainFile, kMaxRunText).all(), settings, state);
   run.step = state.step;
   run.resumable = true;
   if (!state.score) return;

@@ -68,7 +68,7 @@ void sheet_title(const AppState& state, Ui& ui, const Rect& r, bool low) {
 }
 
 // Title, switch, whether Headlight chooses. Returns the height.
-float sheet_head(const AppState& state, Ui& ui, const Rect& r) {
+float compute_head(const AppState& state, Ui& ui, const Rect& r) {
   const bool low = is_low(ui, r);
   sheet_title(state, ui, r, low);
   float y = r.y0 + ui.px(36);
@@ -117,7 +117,7 @@ void panel_compute(const AppState& state, Ui& ui, float width, float height) {
   const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
   const Rect inside{at.x + ui.px(20), at.y + ui.px(16), at.x + drawn.x - ui.px(20),
                     at.y + drawn.y - ui.px(12)};
-  const float top = inside.y0 + sheet_head(state, ui, inside);
+  const float top = inside.y0 + compute_head(state, ui, inside);
   const Rect body{inside.x0, top, inside.x1, inside.y1};
   if (body.height() > ui.px(40)) {
     if (state.session.compute_sizes) {

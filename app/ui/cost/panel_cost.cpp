@@ -10,7 +10,7 @@ namespace headlight {
 namespace {
 
 // Title, which of the two is shown, the cross that closes the sheet. Returns the height.
-float sheet_head(const AppState& state, Ui& ui, const Rect& r) {
+float cost_head(const AppState& state, Ui& ui, const Rect& r) {
   const Rect close = sheet_close(ui, "cost/close", r);
   const std::string_view title = ui.tr("cost.title");
   ui.text(ui.fonts.title, r.min(), ui.theme.text, title, close.x0 - r.x0);
@@ -71,7 +71,7 @@ void panel_cost(const AppState& state, Ui& ui, float width, float height) {
   const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
   const Rect inside{at.x + ui.px(20), at.y + ui.px(16), at.x + drawn.x - ui.px(20),
                     at.y + drawn.y - ui.px(12)};
-  const float top = inside.y0 + sheet_head(state, ui, inside);
+  const float top = inside.y0 + cost_head(state, ui, inside);
   ImGui::SetCursorScreenPos({inside.x0, top});
   const ImVec2 room{inside.width() + ui.px(12), std::max(inside.y1 - top, ui.px(20))};
   begin_child(state.session.show_presets ? "cost_presets" : "cost_model", room,

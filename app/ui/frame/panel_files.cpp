@@ -82,7 +82,8 @@ std::string leave_words(const AppState& state, const Ui& ui, const Question& q) 
                                                              : "ask.leave.open";
   std::string words = ui.tr(text, {{"file", to_field_text(file_name(q.leaving_path))}});
   const bool learned = state.train.run.status.step > 0 || !state.train.earlier.empty();
-  if (q.leaving == Leaving::kQuit && learned) words += "\n" + std::string(ui.tr("ask.leave.runs"));
+  if (q.leaving == Leaving::kQuit && learned && state.train.not_safe.empty())
+    words += "\n" + std::string(ui.tr("ask.leave.runs"));
   return words;
 }
 

@@ -9,9 +9,9 @@
 namespace headlight {
 namespace {
 
-constexpr float kPad = kHeadPad, kGap = 4;
+constexpr float kPad = kHeadPad, kCellGap = 4;
 constexpr float kWords = 52, kGoodWords = 110, kMostWords = 128;  // beside a picture
-constexpr float kLine = 16;                                       // under it
+constexpr float kUnder = 16;                                      // under it
 constexpr float kEdge = 2;  // around the grid, for the frame of a cell
 constexpr float kLeastCell = 48, kLeastRow = 38;
 constexpr float kLeastPicture = 28, kGoodPicture = 32, kMostPicture = 60;
@@ -31,8 +31,8 @@ float scrolled_picture(float scale, std::int64_t cells) {
 HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows, int heads,
                                 std::int64_t picture_rows, std::int64_t picture_columns) {
   HeadsGridShape s;
-  width -= (2 * kEdge - kGap) * scale;  // behind the last one is no gap
-  height -= (2 * kEdge - kGap) * scale;
+  width -= (2 * kEdge - kCellGap) * scale;  // behind the last one is no gap
+  height -= (2 * kEdge - kCellGap) * scale;
   const auto across = static_cast<float>(std::max(heads, 1));
   const auto down = static_cast<float>(std::max(rows, 1));
   const float even = std::floor(width / across);
@@ -40,7 +40,7 @@ HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows
   s.scrolls_across = even < least;
   s.cell_width = std::max(even, least);
   if (s.scrolls_across) height -= kScrollbar * scale;
-  const float around = 2 * kPad * scale + kGap * scale;
+  const float around = 2 * kPad * scale + kCellGap * scale;
   const float aspect = std::clamp(static_cast<float>(picture_columns) /
                                       static_cast<float>(std::max<std::int64_t>(picture_rows, 1)),
                                   0.5f, 1.6f);
@@ -49,10 +49,10 @@ HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows
     const float inner = s.row_height - around;
     const float words = std::clamp(0.35f * s.cell_width, kWords * scale, kGoodWords * scale);
     const float beside = s.cell_width - around - words;
-    const float under = std::min((inner - kLine * scale) * aspect, s.cell_width - around);
+    const float under = std::min((inner - kUnder * scale) * aspect, s.cell_width - around);
     // Beside it there is room for more words: a slightly smaller picture is worth that.
     s.beside = std::min(beside, inner * aspect) >= 0.75f * under;
-    s.picture_height = s.beside ? inner : inner - kLine * scale;
+    s.picture_height = s.beside ? inner : inner - kUnder * scale;
     s.picture_width = s.beside ? std::min(beside, inner * 1.6f) : s.cell_width - around;
   };
   const auto picture = [&] {
@@ -65,7 +65,7 @@ HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows
     s.scrolls_down = true;
     const float high = scrolled_picture(scale, picture_rows);
     lay_out(std::max(high + around, kLeastRow * scale));
-    if (!s.beside) lay_out(std::max(high + around + kLine * scale, kLeastRow * scale));
+    if (!s.beside) lay_out(std::max(high + around + kUnder * scale, kLeastRow * scale));
     s.scrolls_down = s.row_height * down > height;
   }
   // Of rows that scroll as many whole ones as can be seen well.
@@ -75,7 +75,7 @@ HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows
   }
   const ImVec2 drawn = picture();
   if (!s.beside)  // its words stand close under it
-    s.row_height = std::min(s.row_height, drawn.y + around + kLine * scale);
+    s.row_height = std::min(s.row_height, drawn.y + around + kUnder * scale);
   if (s.beside && !s.scrolls_across)
     s.cell_width = std::min(s.cell_width, drawn.x + around + kMostWords * scale);
   return s;
@@ -142,7 +142,7 @@ std::vector<HeadCell> grid_cells(const AppState& state, const Ui& ui, const Rect
                                  const HeadsGridShape& shape) {
   constexpr std::size_t kMany = 1024;
   const HeadsGrid& grid = state.derived.grid;
-  const float gap = ui.px(kGap), x0 = area.x0 + ui.px(kEdge) - ImGui::GetScrollX(),
+  const float gap = ui.px(kCellGap), x0 = area.x0 + ui.px(kEdge) - ImGui::GetScrollX(),
               y0 = area.y0 + ui.px(kEdge) - ImGui::GetScrollY();
   const bool all = grid.rows.size() * grid.rows[0].pictures.size() <= kMany;
   std::vector<HeadCell> cells;
@@ -180,7 +180,7 @@ void draw_names(const AppState& state, Ui& ui, const Rect& area, const HeadsGrid
   list->PushClipRect(area.min(), area.max(), true);
   for (std::size_t i = 0; i < grid.rows.size(); ++i) {
     const float middle = area.y0 + ui.px(kEdge) - scroll +
-                         (static_cast<float>(i) + 0.5f) * shape.row_height - ui.px(kGap) / 2;
+                         (static_cast<float>(i) + 0.5f) * shape.row_height - ui.px(kCellGap) / 2;
     if (middle + shape.row_height / 2 < area.y0 || middle - shape.row_height / 2 > area.y1)
       continue;
     const Step& step = pattern_step(state, grid.rows[i]);
@@ -247,16 +247,16 @@ void draw_heads_of_row(const AppState& state, Ui& ui, const Rect& r) {
   for (int c = 2; c <= heads; ++c) {
     if (side_for(c) > side_for(columns)) columns = c;
   }
-  const float side = side_for(columns), room = side - ui.px(kGap + 2 * kPad);
+  const float side = side_for(columns), room = side - ui.px(kCellGap + 2 * kPad);
   HeadsGridShape shape;
   shape.picture_width = room;
-  shape.picture_height = room - ui.px(kLine);
+  shape.picture_height = room - ui.px(kUnder);
   std::vector<HeadCell> cells;
   for (int head = 0; head < heads; ++head) {
     const float x = r.x0 + side * static_cast<float>(head % columns);
     const float y = r.y0 + side * static_cast<float>(head / columns);
-    cells.push_back(
-        cell_of(state, row, head, {x, y, x + side - ui.px(kGap), y + side - ui.px(kGap)}, shape));
+    cells.push_back(cell_of(state, row, head,
+                            {x, y, x + side - ui.px(kCellGap), y + side - ui.px(kCellGap)}, shape));
   }
   draw_heads(state, ui, cells);
 }

@@ -17,7 +17,7 @@ constexpr float kLines[] = {0, 36, 60, 84};  // where each line of a block begin
 constexpr float kLine = 24, kBlockGap = 16;
 
 // One column: what stands at a place, from top to bottom.
-struct Place {
+struct BlockPlace {
   std::string read, said, probability, own;
   Color said_color, own_color;
   int said_id = -1;
@@ -32,8 +32,8 @@ class Rows {
     const std::size_t count = std::max(rows.read.size(), rows.forced ? own : std::size_t{0});
     for (std::size_t i = 0; i < count; ++i) places_.push_back(place(i));
     float least = 0;  // short tokens stand evenly
-    for (const Place& p : places_) least = std::max(least, std::min(p.width, ui.px(54)));
-    for (Place& p : places_) p.width = std::max(p.width, least);
+    for (const BlockPlace& p : places_) least = std::max(least, std::min(p.width, ui.px(54)));
+    for (BlockPlace& p : places_) p.width = std::max(p.width, least);
     add_name(rows.forced ? "forced.reads" : "forced.reads.own");
     add_name("forced.says");
     add_name("forced.p");
@@ -73,8 +73,8 @@ class Rows {
 
   std::string label(int id) const { return token_label(vocabulary_.token(id)); }
 
-  Place place(std::size_t i) const {
-    Place p;
+  BlockPlace place(std::size_t i) const {
+    BlockPlace p;
     p.said_color = ui_.theme.muted;
     p.own_color = ui_.theme.text;
     if (i < rows_.read.size()) {
@@ -117,7 +117,7 @@ class Rows {
   }
 
   void draw_place(std::size_t i, ImVec2 at) {
-    const Place& p = places_[i];
+    const BlockPlace& p = places_[i];
     ui_.text(ui_.fonts.mono, at, ui_.theme.text, p.read);
     if (p.said_id >= 0) {
       const Rect said{at.x - ui_.px(4), at.y + line(1) - ui_.px(3), at.x + p.width - ui_.px(6),
@@ -150,7 +150,7 @@ class Rows {
   Ui& ui_;
   const ForcedAndFree& rows_;
   const Vocabulary& vocabulary_;
-  std::vector<Place> places_;
+  std::vector<BlockPlace> places_;
   std::vector<std::string_view> names_;  // of the lines
   float names_width_ = 0;
 };

@@ -12,7 +12,7 @@ namespace headlight {
 namespace {
 
 // A plot: where numbers stand in a rectangle.
-struct Plot {
+struct CurvePlot {
   Rect r;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
   double low_mark = y0, high_mark = y1;  // which numbers are written beside it
@@ -24,7 +24,7 @@ struct Plot {
   }
 };
 
-void draw_axes(Ui& ui, const Plot& plot) {
+void draw_curve_axes(Ui& ui, const CurvePlot& plot) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRect(plot.r.min(), plot.r.max(), to_u32(ui.theme.line), ui.px(2));
   if (plot.y0 < 0 && plot.y1 > 0)
@@ -58,7 +58,7 @@ Rect plot_rect(const Ui& ui, const Rect& r) {
   return {r.x0 + ui.px(48), top + ui.px(24), r.x1 - ui.px(44), top + height - ui.px(18)};
 }
 
-void draw_x_range(Ui& ui, const Plot& plot, const std::string& low, const std::string& high,
+void draw_x_range(Ui& ui, const CurvePlot& plot, const std::string& low, const std::string& high,
                   std::string_view axis) {
   const float y = plot.r.y1 + ui.px(3);
   ui.text(ui.fonts.mono_small, {plot.r.x0, y}, ui.theme.muted, low);
@@ -84,7 +84,8 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  Plot plot{plot_rect(ui, r), low, high, std::min(-0.35, curve(low)), std::max(curve(high), 0.5)};
+  CurvePlot plot{plot_rect(ui, r), low, high, std::min(-0.35, curve(low)),
+                 std::max(curve(high), 0.5)};
   for (const double value : y) {
     if (std::isfinite(value)) plot.y0 = plot.low_mark = std::min(plot.y0, value);
   }
@@ -103,7 +104,7 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
              {"gate", number_text(detail.row.lines[1].values[c], 4)},
              {"y", number_text(y[c], 4)}});
   ui.user_text(ui.fonts.control, {r.x0, plot.r.y0 - ui.px(24)}, ui.theme.text, title, r.width());
-  draw_axes(ui, plot);
+  draw_curve_axes(ui, plot);
   const auto ends = scale_ends(low, high);
   draw_x_range(ui, plot, ends[0], ends[1], ui.tr("stage.curve.x"));
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -138,14 +139,14 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step
   const auto value = [&](std::int64_t row, std::int64_t c) {
     return static_cast<double>(t.data[pane_flat(p.pane, row, c)]);
   };
-  const Plot plot{
+  const CurvePlot plot{
       plot_rect(ui, r), 0, std::max(1.0, static_cast<double>(rows - 1)), -1.1, 1.1, -1, 1};
   const std::string title =
       ui.tr("stage.curve.position", {{"f", std::to_string(cell.column)},
                                      {"t", std::to_string(cell.row + first)},
                                      {"y", number_text(value(cell.row, cell.column), 4)}});
   ui.user_text(ui.fonts.control, {r.x0, plot.r.y0 - ui.px(24)}, ui.theme.text, title, r.width());
-  draw_axes(ui, plot);
+  draw_curve_axes(ui, plot);
   draw_x_range(ui, plot, std::to_string(first), std::to_string(first + rows - 1),
                ui.tr("stage.curve.t"));
   // Slow and fast ones beside the chosen one, drawn last.

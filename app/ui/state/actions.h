@@ -306,6 +306,10 @@ struct Ask {
 struct AnswerRecovery {
   Answer answer{};
 };
+/// Unsaved work that cannot be read is told of no more. It stays for some days.
+struct PutAsideWork {
+  std::string path;
+};
 /// Of the question about a run that could not be saved before the window ends.
 struct AnswerNotKept {
   Answer answer{};
@@ -365,13 +369,13 @@ using AnyAction = std::variant<
     CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
     ChooseReachWord, ToggleLineHead, ChooseBrush, BrushOneHead, SwitchHead, UseMaskFile, SetView,
     ChooseRange, ChooseVision, SizePanels, Maximize, OpenInspector, ShowHint, ChooseLanguage,
-    AnswerQuestion, AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, RunInPalette,
-    ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead,
-    ShowBackward, PickCell, HoverCell, DismissNotice, PressNotice, HoldNotice, OpenFile, SaveFile,
-    AskPath, TypePath, TakePath, ClosePath, ListFolder, AskExport, WriteExport, ChooseModel,
-    ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, MoveMark, PlayFilm,
-    PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, StartFrom, UseText, DropText,
-    GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel, ChooseCompute,
+    AnswerQuestion, AnswerRecovery, PutAsideWork, DropFiles, TypeQuery, ChooseInPalette,
+    RunInPalette, ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead,
+    CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice, PressNotice, HoldNotice,
+    OpenFile, SaveFile, AskPath, TypePath, TakePath, ClosePath, ListFolder, AskExport, WriteExport,
+    ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, MoveMark,
+    PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, StartFrom, UseText,
+    DropText, GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel, ChooseCompute,
     ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept,
     RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun,
     RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset, ShowMode,

@@ -115,6 +115,7 @@ struct FreeSample {
 struct TrainData {
   RunView run;
   std::vector<std::shared_ptr<const RunView>> earlier;  // oldest first
+  Message not_safe;  // why runs cannot be saved now, as it was told; empty: they can
   // The sentence's traces besides the shown one, where they differ from it: with the newest
   // weights, and with those of the pinned point.
   std::shared_ptr<const Trace> newest, pinned;

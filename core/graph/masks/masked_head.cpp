@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kWords[] = {"", "encoder.", "cross."};
+constexpr std::string_view kStacks[] = {"", "encoder.", "cross."};
 
 [[noreturn]] void refuse(std::string_view text) {
   throw UsageError(Message{"error.head_text", {{"got", std::string(text)}}});
@@ -17,7 +17,7 @@ constexpr std::string_view kWords[] = {"", "encoder.", "cross."};
 }  // namespace
 
 std::string head_text(const MaskedHead& h) {
-  return std::string(kWords[static_cast<std::size_t>(h.of)]) + std::to_string(h.layer) + "." +
+  return std::string(kStacks[static_cast<std::size_t>(h.of)]) + std::to_string(h.layer) + "." +
          std::to_string(h.head);
 }
 
@@ -25,7 +25,7 @@ MaskedHead read_head(std::string_view text) {
   MaskedHead h;
   std::string_view rest = text;
   for (const HeadsOf of : {HeadsOf::kEncoder, HeadsOf::kCross}) {
-    const std::string_view word = kWords[static_cast<std::size_t>(of)];
+    const std::string_view word = kStacks[static_cast<std::size_t>(of)];
     if (!rest.starts_with(word)) continue;
     h.of = of;
     rest.remove_prefix(word.size());

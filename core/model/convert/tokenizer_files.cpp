@@ -15,7 +15,7 @@ constexpr const char* kTokenKeys[kSpecials] = {"pad_token", "unk_token",  "bos_t
 
 // What the program puts around a sentence by itself, others have to be told: [CLS] before it, and
 // of a pair [SEP] between and behind.
-OrderedJson frame_of(const Vocabulary& vocabulary) {
+OrderedJson post_processor(const Vocabulary& vocabulary) {
   const std::optional<int> first = vocabulary.id_of(Special::kClass),
                            separator = vocabulary.id_of(Special::kSeparator);
   if (!first) return nullptr;
@@ -51,7 +51,7 @@ TokenizerFiles tokenizer_files(const Model& model) {
   TokenizerFiles files{tokenizer_json_of(vocabulary), {}};
   if (!vocabulary.pieces() && begins_with_class(model.file.config)) {
     OrderedJson json = OrderedJson::parse(files.tokenizer);
-    json["post_processor"] = frame_of(vocabulary);
+    json["post_processor"] = post_processor(vocabulary);
     files.tokenizer = json.dump();
   }
   OrderedJson config = {{"tokenizer_class", "PreTrainedTokenizerFast"},

@@ -11,26 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/error.h"
-#include "core/base/progress.h"
-#include "core/io/file_steps.h"
+#include "core/io/plain_file.h"
 #include "core/model/folders/folder_type.h"
 #include "core/model/folders/mapped_safetensors.h"
 
 namespace headlight {
-
-/// Calls `read`; an Error of it names the file.
-template <class Read>
-auto naming_file(const std::filesystem::path& path, Read read) {
-  try {
-    return read();
-  } catch (const Cancelled&) {
-    throw;
-  } catch (const Error& error) {
-    if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
-    throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));
-  }
-}
 
 /// model.safetensors, or the parts that its index names. Throws Error where there are none, one is
 /// missing, or the weights are of a kind that can run code when they are read.

@@ -24,13 +24,13 @@ namespace {
 // The bytes that the tokens [begin, end) stand for. A long text has a hundred million of them.
 std::size_t text_bytes(const CutTexts& cut, std::size_t begin, std::size_t end,
                        const ProgressFunction& progress) {
-  constexpr std::size_t kPerTell = std::size_t{1} << 22;
+  constexpr std::size_t kBytesPerTell = std::size_t{1} << 22;
   std::vector<std::size_t> sizes;
   for (int id = 0; id < cut.vocabulary->size(); ++id)
     sizes.push_back(cut.vocabulary->text_of(id).size());
   std::size_t bytes = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    if (i % kPerTell == 0) tell(progress, "progress.cutting", 1);
+    if (i % kBytesPerTell == 0) tell(progress, "progress.cutting", 1);
     bytes += sizes[cut.ids[i]];
   }
   return bytes;

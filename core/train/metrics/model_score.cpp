@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/io/plain_file.h"
 #include "core/model/checkpoint.h"
 #include "core/run/model_input.h"
 #include "core/train/data/batches.h"
@@ -32,7 +33,8 @@ TaskOptions sizes_of(const Model& model) {
   if (!checkpoint.training) return {};
   RunSettings settings;
   TrainState state;
-  parse_train(checkpoint.training->json, settings, state);
+  naming_file(std::filesystem::path(model.ref) / kTrainFile,
+              [&] { parse_train(checkpoint.training->json, settings, state); });
   return settings.task_options;
 }
 

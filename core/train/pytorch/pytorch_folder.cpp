@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/io/plain_file.h"
+#include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
 #include "core/train/pytorch/pytorch_data.h"
 #include "core/train/pytorch/pytorch_lacks.h"
@@ -51,7 +53,7 @@ RunCheckpoint exported_run(const std::string& ref) {
   run.optimizer = std::move(saved.training->optimizer);
   RunSettings settings;
   TrainState state;
-  parse_train(run.training, settings, state);
+  naming_file(folder / kTrainFile, [&] { parse_train(run.training, settings, state); });
   run.step = state.step;
   return run;
 }

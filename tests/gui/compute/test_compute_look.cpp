@@ -31,7 +31,7 @@ std::string cut_words(const Gui& gui) {
 }
 
 // Everything that is written inside this rectangle.
-std::vector<std::string> words_in(Gui& gui, const DrawnControl& r) {
+std::vector<std::string> words_inside(Gui& gui, const DrawnControl& r) {
   std::vector<std::string> words;
   for (const DrawnText& text : gui.texts()) {
     if (inside({text.min, text.max}, r)) words.push_back(text.words);
@@ -128,8 +128,8 @@ TEST_CASE("compute look: at every size time against size is drawn, with the size
     CHECK(inside(chart, gui.rect("panel/compute")));
     CHECK(chart.max.y - chart.min.y >= 60 * window.scale);
     const float s = window.scale;
-    const auto below = words_in(gui, {{chart.min.x - 40 * s, chart.max.y - 1},
-                                      {chart.max.x + 40 * s, chart.max.y + 26 * s}});
+    const auto below = words_inside(gui, {{chart.min.x - 40 * s, chart.max.y - 1},
+                                          {chart.max.x + 40 * s, chart.max.y + 26 * s}});
     // In a wide window what lies behind the sheet is written there, too.
     CHECK(std::count_if(below.begin(), below.end(),
                         [&](const std::string& words) { return measured.contains(words); }) >= 2);
@@ -189,7 +189,7 @@ TEST_CASE("compute look: small gradients are no zeros in their cells, and ids ha
     const std::string& id = control.first;
     if (!id.starts_with("pane/")) continue;
     CAPTURE(id);
-    for (const std::string& words : words_in(gui, control.second)) {
+    for (const std::string& words : words_inside(gui, control.second)) {
       CAPTURE(words);
       CHECK(words != "0.00");
       if (id.ends_with("/d.logits")) ++gradients;
@@ -207,7 +207,7 @@ TEST_CASE("compute look: the legend of a gradient is that of the one asked about
   gui.push(ShowBackward{true});
   gui.push(GoToStep{"d.blocks.0.attn.scores_raw"});
   gui.frame(2);
-  const auto legend = [&] { return words_in(gui, gui.rect("legend/high")); };
+  const auto legend = [&] { return words_inside(gui, gui.rect("legend/high")); };
   const auto limit = [&](const std::string& pane) {
     const float value = gui.heatmap(pane).quad.scale.limit;
     return std::vector<std::string>{number_text(value, 3)};

@@ -14,7 +14,7 @@
 namespace headlight::test {
 namespace {
 
-const char* const kPattern = "blocks.0.attn.pattern";
+const char* const kStagePattern = "blocks.0.attn.pattern";
 
 Document sentence_of_eleven() {
   Document document = small_document(1, 4, 16);
@@ -52,7 +52,7 @@ std::vector<std::string> words_in(Gui& gui, const DrawnControl& r) {
 TEST_CASE("stage: the opened row prints the trace's and explain's numbers") {
   Gui gui(sentence_of_eleven(), {1920, 1080});
   int checked = 0;
-  for (const char* name : {kPattern, "blocks.0.ln1.normalized", "ln_final.normalized"}) {
+  for (const char* name : {kStagePattern, "blocks.0.ln1.normalized", "ln_final.normalized"}) {
     CAPTURE(name);
     gui.push(GoToStep{name});
     gui.frame(2);
@@ -85,7 +85,7 @@ TEST_CASE("stage: numbers of the opened row that are next to 1 do not run into e
   Document document = small_document(1, 2, 8);
   document.config.score_scale = 1e-6;  // all scores are nearly the same
   Gui gui(document, {1280, 720});
-  gui.push(GoToStep{kPattern});
+  gui.push(GoToStep{kStagePattern});
   gui.frame(2);
   REQUIRE(gui.has("panel/detail"));
   int cut = 0;
@@ -107,12 +107,12 @@ TEST_CASE("stage: numbers of the opened row that are next to 1 do not run into e
 
 TEST_CASE("stage: a click in the opened row picks the cell, a click in the ranking the entry") {
   Gui gui(sentence_of_eleven(), {1920, 1080});
-  gui.push(GoToStep{kPattern});
+  gui.push(GoToStep{kStagePattern});
   gui.frame(2);
   gui.click("detail/3");
-  CHECK(gui.state().session.picked == CellPick{kPattern, {0, 0, 10, 3}});
+  CHECK(gui.state().session.picked == CellPick{kStagePattern, {0, 0, 10, 3}});
   gui.hover("detail/5");
-  CHECK(gui.state().session.hovered == CellPick{kPattern, {0, 0, 10, 5}});
+  CHECK(gui.state().session.hovered == CellPick{kStagePattern, {0, 0, 10, 5}});
   gui.push(GoToStep{"probs"});
   gui.frame(2);
   gui.click("rank/2");
@@ -249,7 +249,7 @@ TEST_CASE("stage: what is out of the ordinary is said in words") {
     for (int key = 0; key < 11; ++key) mask.forbidden.insert(query, key);
   }
   gui.push(DoEdit{SetMask{mask}, ""});
-  gui.push(GoToStep{kPattern});
+  gui.push(GoToStep{kStagePattern});
   gui.frame(2);
   CHECK(says("The mask forbids every key"));
   for (int query = 2; query < 11; ++query) mask.forbidden.set_row(query, {});

@@ -269,7 +269,7 @@ TEST_CASE("train session: a crash at the first step leaves the first weights") {
       settle(gui);
     }
   }
-  const auto found = find_recoverable(folders.autosave);
+  const auto found = find_recoverable(folders.autosave).recoverable;
   REQUIRE(found.size() == 1);
   CHECK(fs::exists(found[0].document.model + "/config.json"));
 }
@@ -458,6 +458,21 @@ TEST_CASE("train session: closing says that runs are kept, and keeps them") {
   for (const auto& entry : fs::directory_iterator(folder.path("runs")))
     runs += entry.is_directory();
   CHECK(runs == 1);
+}
+
+TEST_CASE("train session: where runs cannot be saved, closing does not say that they are") {
+  const TemporaryFolder folder;
+  write_text(folder.path("runs"), "in the way");
+  Gui gui({}, {1440, 900}, 1, {}, folders_of(folder));
+  gui.shell().start_keeping(0);
+  open_panel(gui);
+  gui.push(PlayRun{true, 5});
+  settle(gui);
+  CHECK(gui.notices_say("What is trained cannot be kept safe"));
+  gui.push(DoCommand{Command::kQuit});
+  gui.frame(2);
+  REQUIRE(asking(gui) == Asking::kLeave);
+  CHECK_FALSE(gui.shows("Training runs are saved in any case"));
 }
 
 }  // namespace headlight::test
