@@ -301,13 +301,15 @@ void TrainingController::stop_gpu() {
   if (trainer_) trainer_->stop_gpu();
 }
 
-// Told once; taken back when all is safe again.
+// Told once; taken back when all is safe again. What is so already by the time of the first look is
+// not told.
 void TrainingController::tell_unsafe() {
   const Message problem = autosave_->take_problem();
-  if (data_.not_safe.empty() && !problem.empty()) {
+  const bool unsafe = !autosave_->unsafe().problem.empty();
+  if (data_.not_safe.empty() && unsafe && !problem.empty()) {
     data_.not_safe = Message{"train.not_safe"}.with(problem);
     notify(NoticeKind::kWarning, data_.not_safe, {}, NoticeLife::kOutlives);
-  } else if (!data_.not_safe.empty() && autosave_->unsafe().problem.empty()) {
+  } else if (!data_.not_safe.empty() && !unsafe) {
     retract(data_.not_safe);
     data_.not_safe = {};
   }
