@@ -16,6 +16,11 @@ if(CCACHE)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
+if(HEADLIGHT_UNITY)
+  # Loading a precompiled header takes as long as reading, once for several files, what is in it.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
 add_library(headlight_flags INTERFACE)
 target_compile_options(headlight_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -5,6 +5,7 @@
 
 #include "core/autodiff/backward_plan.h"
 #include "core/base/error.h"
+#include "core/graph/program_memory.h"
 #include "core/graph/step_names.h"
 
 namespace headlight {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/autodiff/live_blocks.h"
+#include "core/graph/program_memory.h"
 
 namespace headlight {
 

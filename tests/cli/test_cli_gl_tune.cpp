@@ -24,7 +24,7 @@ TEST_CASE("tune: keeps what it found where the next run finds it, and forgets it
   CHECK_FALSE(contains(before.out, "(tuned)"));
   CHECK(contains(run_well({"tune", "--forget"}, here).out, "nothing was kept"));
 
-  const Result tuned = run_well({"tune", "--only", "columns"}, here);
+  const Result tuned = run_well({"tune", "--only", "cells"}, here);
   CHECK(contains(tuned.out, "as it was"));
   CHECK(contains(tuned.out, " ms "));
   CHECK_FALSE(contains(tuned.out, "is wrong"));

@@ -11,6 +11,7 @@
 #include "core/explain/explain.h"
 #include "core/explain/steps.h"
 #include "core/graph/program_cost.h"
+#include "core/graph/program_memory.h"
 #include "core/run/runner.h"
 
 namespace headlight::test_fused_attention {
