@@ -12,12 +12,10 @@ if(CCACHE)
                   OUTPUT_FILE ${cpu_macros} ERROR_QUIET)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
       CCACHE_NOHASHDIR=1 CCACHE_EXTRAFILES=${cpu_macros} ${CCACHE})
-  # GCC refuses a precompiled header that was made in another folder; the cache saves more than they do.
-  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
-
-if(HEADLIGHT_UNITY)
-  # Loading a precompiled header takes as long as reading, once for several files, what is in it.
+if(CCACHE OR HEADLIGHT_UNITY)
+  # GCC refuses a precompiled header that was made in another folder; the cache saves more than they do.
+  # Loading one takes as long as reading, once for several files, what is in it.
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
