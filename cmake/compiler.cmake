@@ -42,6 +42,11 @@ if(HEADLIGHT_SANITIZE)
   target_compile_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE})
+  # Sanitized programs are large: the usual linker takes four times as long.
+  find_program(LLD ld.lld)
+  if(LLD)
+    target_link_options(headlight_flags INTERFACE -fuse-ld=lld)
+  endif()
   if(HEADLIGHT_SANITIZE MATCHES address)
     # What it could find, reads and writes outside of an object, AddressSanitizer finds too, and a
     # build takes a sixth longer with both.

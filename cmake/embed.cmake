@@ -1,29 +1,53 @@
-# headlight_embed(OUT_VAR FUNCTION file...) makes one .cpp with each text file as a string constant,
-# found at run time by headlight::FUNCTION("shaders/heatmap.frag").
-function(headlight_embed out_var function)
+# Files that the build puts into the program, byte by byte, by the assembler's `.incbin`: nothing has to
+# be read as C++.
+#
+# headlight_embed(OUT_VAR FUNCTION FOLDER file...) makes one .cpp of these files, which defines
+#
+#   std::string_view headlight::FUNCTION(std::string_view name);    // its bytes; empty when it is not there
+#   std::span<const std::string_view> headlight::FUNCTION_names();  // relative to FOLDER, as given here
+function(headlight_embed out_var function folder)
   set(out ${CMAKE_BINARY_DIR}/${function}s.cpp)
-  set(body "// Made by cmake/embed.cmake.\n#include <string_view>\nnamespace headlight {\nstd::string_view ${function}(std::string_view name) {\n")
+  set(at 0)
   foreach(file ${ARGN})
-    file(READ ${CMAKE_SOURCE_DIR}/${file} text)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
-    string(APPEND body "  if (name == \"${file}\") return R\"EMBED(${text})EMBED\";\n")
+    file(RELATIVE_PATH name ${folder} ${file})
+    set(begin ${function}_${at})
+    math(EXPR at "${at} + 1")
+    string(APPEND bytes "${begin}: .incbin \"${file}\"\n")
+    string(APPEND declared "extern \"C\" const char ${begin}[];\n")
+    string(APPEND rows "  if (name == \"${name}\") return bytes_between(${begin}, ${function}_${at});\n")
+    string(APPEND names "\"${name}\", ")
   endforeach()
-  string(APPEND body "  return {};\n}\n}  // namespace headlight\n")
-  file(GENERATE OUTPUT ${out} CONTENT "${body}")
-  set(${out_var} ${out} PARENT_SCOPE)
-endfunction()
+  string(APPEND bytes "${function}_${at}: .byte 0\n")
+  string(APPEND declared "extern \"C\" const char ${function}_${at}[];\n")
+  file(CONFIGURE OUTPUT ${out} CONTENT [[// Made by cmake/embed.cmake.
+#include <span>
+#include <string_view>
 
-# headlight_embed_texts(OUT_VAR file...): the same for the tables of texts, read by core/base/texts.
-# Each file may hold far more than one string literal may in the standard's eyes; GCC and Clang take it.
-function(headlight_embed_texts out_var)
-  set(out ${CMAKE_BINARY_DIR}/embedded_texts.cpp)
-  set(body "// Made by cmake/embed.cmake.\n#include <string_view>\n#include <vector>\nnamespace headlight {\nstd::vector<std::string_view> embedded_texts() {\n  return {\n")
-  foreach(file ${ARGN})
-    file(READ ${file} text)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    string(APPEND body "  R\"EMBED(${text})EMBED\",\n")
-  endforeach()
-  string(APPEND body "  };\n}\n}  // namespace headlight\n")
-  file(GENERATE OUTPUT ${out} CONTENT "${body}")
+asm(R"(.section .rodata
+@bytes@.previous)");
+
+@declared@
+namespace headlight {
+namespace {
+
+// One file ends where the next begins.
+std::string_view bytes_between(const char* begin, const char* end) {
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+constexpr std::string_view kNames[] = {@names@};
+
+}  // namespace
+
+std::string_view @function@(std::string_view name) {
+@rows@  return {};
+}
+
+std::span<const std::string_view> @function@_names() { return kNames; }
+
+}  // namespace headlight
+]] @ONLY)
+  set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS "${ARGN}" SKIP_UNITY_BUILD_INCLUSION ON
+                              SKIP_PRECOMPILE_HEADERS ON)
   set(${out_var} ${out} PARENT_SCOPE)
 endfunction()

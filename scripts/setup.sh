@@ -53,6 +53,7 @@ gzip|gzip|packs the manual page
 ci_packages='
 clang|clang++|builds with sanitizers and fuzzers
 libclang-rt-14-dev||the sanitizers and the fuzzer
+lld|ld.lld|links what has sanitizers, quickly
 clang-format|clang-format|checks the format of the code
 '
 

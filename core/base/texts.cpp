@@ -2,14 +2,16 @@
 
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <unordered_map>
 
 #include "core/base/number_text.h"
 
 namespace headlight {
 
-// Made by cmake/embed.cmake from assets/i18n: the text of every file, one after another.
-std::vector<std::string_view> embedded_texts();
+// Made by cmake/embed.cmake from assets/i18n.
+std::string_view embedded_text(std::string_view file);
+std::span<const std::string_view> embedded_text_names();
 
 namespace {
 
@@ -21,8 +23,8 @@ struct Table {
 // An ill-made table is a mistake in the repository, so it may throw: the tests read it first.
 Table read_table() {
   Table table;
-  for (const std::string_view file : embedded_texts()) {
-    const auto json = nlohmann::ordered_json::parse(file);
+  for (const std::string_view file : embedded_text_names()) {
+    const auto json = nlohmann::ordered_json::parse(embedded_text(file));
     for (const auto& [id, texts] : json.items()) {
       table.entries.push_back({id, texts.at("en"), texts.value("zh", "")});
     }

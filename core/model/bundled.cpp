@@ -9,7 +9,26 @@
 #include "core/model/model.h"
 
 namespace headlight {
+
+// Made by cmake/embed.cmake from assets/models: the names are NAME/config.json and the like.
+std::string_view bundled_file(std::string_view name);
+std::span<const std::string_view> bundled_file_names();
+
 namespace {
+
+std::vector<BundledModel> read_models() {
+  constexpr std::string_view kWeights = "/model.safetensors";
+  std::vector<BundledModel> models;
+  for (const std::string_view file : bundled_file_names()) {
+    if (!file.ends_with(kWeights)) continue;
+    const std::string_view name = file.substr(0, file.size() - kWeights.size());
+    const std::string folder = std::string(name) + "/";
+    models.push_back({name, bundled_file(folder + "config.json"),
+                      bundled_file(folder + "tokenizer.json"), bundled_file(folder + "recipe.json"),
+                      bundled_file(file)});
+  }
+  return models;
+}
 
 const BundledModel* find(std::string_view name) {
   for (const BundledModel& model : bundled_models()) {
@@ -31,6 +50,11 @@ const BundledModel* find(std::string_view name) {
 }
 
 }  // namespace
+
+std::span<const BundledModel> bundled_models() {
+  static const std::vector<BundledModel> kModels = read_models();
+  return kModels;
+}
 
 const BundledModel& bundled_model(std::string_view name) {
   const BundledModel* found = find(name);

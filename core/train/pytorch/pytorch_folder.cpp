@@ -87,9 +87,9 @@ void write_pytorch_folder(const fs::path& to, const RunCheckpoint& run,
   parts.target_tokenizer = run.target_tokenizer;
   parts.weights = array_views(run.weights);
   if (!run.training.empty()) parts.training = {run.training, array_views(run.optimizer)};
-  parts.beside = {{"model.py", exported_file("assets/export/model.py")},
-                  {"train.py", exported_file("assets/export/train.py")},
-                  {"README.md", exported_file("assets/export/README.md")},
+  parts.beside = {{"model.py", exported_file("model.py")},
+                  {"train.py", exported_file("train.py")},
+                  {"README.md", exported_file("README.md")},
                   {"pytorch.json", about}};
   if (source.batches) parts.beside.push_back({"data.safetensors", data.numbers});
   save_checkpoint(to, parts);

@@ -11,7 +11,7 @@
 
 namespace headlight {
 
-/// The files of assets/export by their path; empty where there is none.
+/// The files of assets/export by their name; empty where there is none.
 std::string_view exported_file(std::string_view name);
 
 /// The run of this folder as it was saved, or only the model of this ref, where its training cannot
