@@ -10,7 +10,7 @@
 #include "tests/gl/test_gl_backend_support.h"
 #include "tests/support/gradient_checks.h"
 
-namespace headlight {
+namespace headlight::test_gl_backend {
 namespace {
 
 using test::check_no_messages;
@@ -283,4 +283,4 @@ TEST_CASE("gl backend: far out, gradients of activations and losses stay finite"
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_backend

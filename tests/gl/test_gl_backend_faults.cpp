@@ -17,7 +17,7 @@
 #include "tests/support/error_text.h"
 #include "tests/support/gradient_cases.h"
 
-namespace headlight {
+namespace headlight::test_gl_backend_faults {
 namespace {
 
 using test::check_no_messages;
@@ -210,4 +210,4 @@ TEST_CASE("gl kernels: every one has a file, and smaller devices smaller groups"
   CHECK(KernelTable().attention.shared_bytes() <= 16384);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_backend_faults

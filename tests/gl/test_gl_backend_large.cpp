@@ -10,7 +10,7 @@
 #include "tests/run/kinds_of_models.h"
 #include "tests/support/gradient_cases.h"
 
-namespace headlight {
+namespace headlight::test_gl_backend_large {
 namespace {
 
 using test::check_no_messages;
@@ -213,4 +213,4 @@ TEST_CASE("gl backend: the largest numbers of groups, and one more") {
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_backend_large

@@ -11,7 +11,7 @@
 #include "tests/support/forward_cases.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_gl_backend_model {
 namespace {
 
 using test::call_counts;
@@ -313,4 +313,4 @@ TEST_CASE("gl backend: kernels are timed by the device's clock, or, in software,
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_backend_model

@@ -10,7 +10,7 @@
 #include "tests/gl/test_gl_support.h"
 #include "tests/support/error_text.h"
 
-namespace headlight {
+namespace headlight::test_gl_context {
 namespace {
 
 using test::gl_ready;
@@ -122,4 +122,4 @@ TEST_CASE("gl heatmap: leaves alone what it promises to leave alone") {
   glDeleteTextures(1, &texture);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_context

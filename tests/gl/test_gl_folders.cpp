@@ -2,7 +2,7 @@
 #include "tests/gl/test_gl_backend_support.h"
 #include "tests/support/folder_checks.h"
 
-namespace headlight {
+namespace headlight::test_gl_folders {
 
 using namespace test;
 
@@ -15,4 +15,4 @@ TEST_CASE("gl folders: every number of each type is that of an independent imple
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_folders

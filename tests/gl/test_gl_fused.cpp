@@ -6,7 +6,7 @@
 #include "tests/support/attention_case.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_gl_fused {
 
 using test::check_no_messages;
 using test::compute_ready;
@@ -291,4 +291,4 @@ TEST_CASE("gl fused: a training step has the gradients of one that goes step by 
   MESSAGE("largest relative difference of a gradient " << worst);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_fused

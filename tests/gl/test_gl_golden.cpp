@@ -9,7 +9,7 @@
 
 #include "tests/gl/test_gl_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_golden {
 namespace {
 
 using test::gl_ready;
@@ -65,4 +65,4 @@ TEST_CASE("gl heatmap: golden pictures") {
         "");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_golden

@@ -8,7 +8,7 @@
 
 #include "tests/gl/test_gl_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_heatmap {
 namespace {
 
 using test::difference;
@@ -446,4 +446,4 @@ TEST_CASE("gl heatmap: graphics memory stays bounded") {
   CHECK(renderer.texture_bytes() == 0);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_heatmap

@@ -8,7 +8,7 @@
 #include "core/view/device_cells.h"
 #include "tests/gl/test_gl_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_heatmap_device {
 namespace {
 
 using test::gl_ready;
@@ -117,4 +117,4 @@ TEST_CASE("gl heatmap device: a number is found in the stretch of memory that it
   CHECK(cells.find(far.data()) == nullptr);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_heatmap_device

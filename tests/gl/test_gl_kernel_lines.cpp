@@ -4,7 +4,7 @@
 
 #include "tests/gl/test_gl_kernel_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_kernel_lines {
 
 using namespace test;
 
@@ -199,4 +199,4 @@ TEST_CASE("kernel view: of an included file only the functions that the kernel c
   CHECK_FALSE(claims("shaders/softmax.comp", "// "));
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_kernel_lines

@@ -13,7 +13,7 @@
 #include "core/run/targets.h"
 #include "tests/gl/test_gl_backend_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_kernel_order {
 namespace {
 
 using test::check_no_messages;
@@ -291,4 +291,4 @@ TEST_CASE("kernel view: an alias has the kernels of the tensor that it is anothe
   CHECK(aliases > 0);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_kernel_order

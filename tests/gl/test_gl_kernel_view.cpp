@@ -2,7 +2,7 @@
 // that are changed so that it shows.
 #include "tests/gl/test_gl_kernel_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_kernel_view {
 namespace {
 
 using namespace test;
@@ -148,4 +148,4 @@ TEST_CASE("kernel view: the claimed invocation of the claimed group writes the c
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_kernel_view

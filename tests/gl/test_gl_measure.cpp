@@ -5,7 +5,7 @@
 #include "app/gl/tuning/measure.h"
 #include "tests/gl/test_gl_backend_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_measure {
 namespace {
 
 using test::check_no_messages;
@@ -95,4 +95,4 @@ TEST_CASE("gl measure: a device has rates, and a call the time of its own kernel
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_measure

@@ -2,7 +2,7 @@
 #include "tests/gl/test_gl_backend_support.h"
 #include "tests/support/reference_checks.h"
 
-namespace headlight {
+namespace headlight::test_gl_reference {
 
 using namespace test;
 
@@ -26,4 +26,4 @@ TEST_CASE("gl reference: every gradient of every model agrees with PyTorch's") {
   MESSAGE(errors.text());
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_reference

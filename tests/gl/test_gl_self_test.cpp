@@ -19,7 +19,7 @@
 #include "tests/gl/test_gl_backend_support.h"
 #include "tests/support/changed_text.h"
 
-namespace headlight {
+namespace headlight::test_gl_self_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -427,4 +427,4 @@ TEST_CASE("self-test: a barrier that is missing is found in one order or the oth
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_self_test

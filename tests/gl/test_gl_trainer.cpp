@@ -8,7 +8,7 @@
 #include "tests/gl/test_gl_trainer_support.h"
 #include "tests/support/forward_cases.h"
 
-namespace headlight {
+namespace headlight::test_gl_trainer {
 
 using test::call_counts;
 using test::check_no_messages;
@@ -296,4 +296,4 @@ TEST_CASE("gl trainer: a training run on the device measures, saves and goes on"
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_trainer

@@ -8,7 +8,7 @@
 
 #include "tests/gl/test_gl_trainer_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_trainer_faults {
 
 using test::check_no_messages;
 using test::compute_ready;
@@ -176,4 +176,4 @@ TEST_CASE("gl trainer: a backend of its own comes with its context") {
   CHECK(test::gl_ready());  // the tests' context again
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_trainer_faults

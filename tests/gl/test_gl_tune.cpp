@@ -13,7 +13,7 @@
 #include "tests/gl/test_gl_backend_support.h"
 #include "tests/support/gradient_cases.h"
 
-namespace headlight {
+namespace headlight::test_gl_tune {
 namespace {
 
 namespace fs = std::filesystem;
@@ -280,4 +280,4 @@ TEST_CASE("gl tune: candidates are measured, and one that computes wrongly is ne
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_tune

@@ -12,7 +12,7 @@
 #include "tests/gl/test_gl_backend_support.h"
 #include "tests/support/normalised_error.h"
 
-namespace headlight {
+namespace headlight::test_gl_updates {
 namespace {
 
 using test::check_no_messages;
@@ -268,4 +268,4 @@ TEST_CASE("gl updates: hits and wholly right examples are the processor's") {
   check_no_messages();
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_updates

@@ -435,6 +435,23 @@ TEST_CASE("autosave: work that cannot be read is told of, and stays until it is 
   CHECK(gui.state().notices.empty());
 }
 
+TEST_CASE("autosave: work that cannot be put aside stays where it is, and the window says so") {
+  const TemporaryFolder folder;
+  const UserFolders folders = folders_in(folder);
+  std::filesystem::create_directories(folders.autosave);
+  const std::string path = folders.autosave + "/77-0.headlight.json";
+  write_text(path, "{ \"version\": ");
+  write_text(folders.autosave + "/discarded", "a file in the folder's place");
+  Gui gui(small_document(), {1440, 900}, 1, {}, folders);
+  gui.shell().start_keeping(0);
+  gui.frame(2);
+  gui.click("notice/aside");
+  gui.frame(2);
+  CHECK(gui.notices_say(path + " cannot be moved"));
+  CHECK(read_text(path) == "{ \"version\": ");
+  CHECK(read_text(folders.autosave + "/discarded") == "a file in the folder's place");
+}
+
 TEST_CASE("autosave: at most every two seconds, and gone after a save or a clean end") {
   const TemporaryFolder folder;
   const UserFolders folders = folders_in(folder);

@@ -12,7 +12,7 @@
 #include "tests/cli/shell.h"
 #include "tests/hard/hard.h"
 
-namespace headlight::test {
+namespace headlight::test::test_hard_faults {
 namespace {
 
 namespace fs = std::filesystem;
@@ -252,4 +252,4 @@ TEST_CASE("hard: what cannot be printed fails, with every subcommand that prints
   }
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_hard_faults

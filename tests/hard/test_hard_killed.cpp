@@ -13,7 +13,7 @@
 #include "tests/cli/child.h"
 #include "tests/hard/hard.h"
 
-namespace headlight::test {
+namespace headlight::test::test_hard_killed {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_CASE("hard: a program that is killed while it opens a file leaves it as it 
   run_well(open);
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_hard_killed

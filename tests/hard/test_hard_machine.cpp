@@ -16,7 +16,7 @@
 #include "tests/hard/hard.h"
 #include "tests/hard/small_process.h"
 
-namespace headlight::test {
+namespace headlight::test::test_hard_machine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -264,4 +264,4 @@ TEST_CASE("hard: without a home, or one that cannot be written to, everything bu
   }
 }
 
-}  // namespace headlight::test
+}  // namespace headlight::test::test_hard_machine

@@ -14,7 +14,7 @@
 #include "tests/support/gradient_cases.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_gl_mock {
 namespace {
 
 using test::check_nothing_left;
@@ -372,4 +372,4 @@ TEST_CASE("strict gl: a device without memory is an error, and leaves nothing be
   check_nothing_left(gl);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_mock

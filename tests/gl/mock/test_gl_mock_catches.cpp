@@ -11,7 +11,7 @@
 #include "tests/support/changed_text.h"
 #include "tests/support/training_model.h"
 
-namespace headlight {
+namespace headlight::test_gl_mock_catches {
 namespace {
 
 using test::StrictGl;
@@ -412,4 +412,4 @@ TEST_CASE("gl queue: a shader with a uniform that the host does not know is refu
   CHECK(all(gl.take_problems()) == "");
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_mock_catches

@@ -6,7 +6,7 @@
 #include "tests/gl/mock/test_gl_mock_support.h"
 #include "tests/support/attention_case.h"
 
-namespace headlight {
+namespace headlight::test_gl_mock_fused {
 
 using test::check_no_problem;
 using test::check_nothing_left;
@@ -63,4 +63,4 @@ TEST_CASE("strict gl: attention as one kernel, forward and backward") {
   }
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_mock_fused

@@ -5,7 +5,7 @@
 #include "tests/gl/mock/test_gl_mock_support.h"
 #include "tests/gl/test_gl_trainer_support.h"
 
-namespace headlight {
+namespace headlight::test_gl_mock_trainer {
 
 using test::StrictGl;
 
@@ -50,4 +50,4 @@ TEST_CASE("strict gl: training steps of every optimizer and form, and evaluation
   test::check_nothing_left(gl);
 }
 
-}  // namespace headlight
+}  // namespace headlight::test_gl_mock_trainer
