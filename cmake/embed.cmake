@@ -7,6 +7,9 @@
 #   std::span<const std::string_view> headlight::FUNCTION_names();  // relative to FOLDER, as given here
 function(headlight_embed out_var function folder)
   set(out ${CMAKE_BINARY_DIR}/${function}s.cpp)
+  foreach(part bytes declared rows names)
+    set(${part} "")
+  endforeach()
   set(at 0)
   foreach(file ${ARGN})
     file(RELATIVE_PATH name ${folder} ${file})
