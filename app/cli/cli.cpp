@@ -21,7 +21,8 @@
 
 namespace headlight {
 
-void tell(const std::string& text) {
+void tell(std::string text) {
+  while (text.ends_with(' ')) text.pop_back();  // before a hint that there is not
   std::fprintf(stderr, "headlight: %s\n", printable(text).c_str());
 }
 
@@ -37,7 +38,8 @@ namespace {
 struct WindowCommand {
   ModelOptions model;
   WindowOptions window;
-  std::optional<std::string> file, theme, lang;
+  CLI::Option* file = nullptr;
+  std::optional<std::string> theme, lang;
 };
 
 // `headlight FILE`, as file managers start it.
@@ -59,9 +61,9 @@ int open_window(WindowCommand& command) {
   options.compute = command.model.window_compute();
   options.threads = command.model.threads;
   ModelOptions model = command.model;
-  if (command.file) {
+  if (command.file->count() > 0) {  // an empty name is one, too
     if (model.session) throw UsageError("give a file or --session, not both");
-    model.session = session_argument(*command.file);
+    model.session = session_argument(command.file->results().front());
   }
   if (model.session) {
     options.session_path = *model.session;
@@ -150,7 +152,7 @@ int run_command_line(int argc, char** argv) {
       ->check(CLI::IsMember({"light", "dark"}));
   app.add_option("--lang", window->lang, "Language of the interface, en or zh")
       ->check(CLI::IsMember({"en", "zh"}));
-  app.add_option("file", window->file, "A .headlight.json file to open");
+  window->file = app.add_option("file", "A .headlight.json file to open");
   app.add_option("--frames", window->window.frames,
                  "Closes after N frames and says how long the first one took")
       ->group("");

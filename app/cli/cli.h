@@ -12,7 +12,7 @@ namespace headlight {
 
 /// Says a sentence on stderr, "headlight: …". What a file brought into it does nothing to the
 /// terminal (core/base/printable.h).
-void tell(const std::string& text);
+void tell(std::string text);
 
 /// The model of a folder or of a bundled name. Says which of its weights are no numbers. Throws
 /// what load_model() and model_ref() do.

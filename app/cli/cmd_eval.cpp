@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/printable.h"
+#include "core/io/plain_file.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
 #include "core/run/model_input.h"
@@ -209,8 +210,10 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   options.context = static_cast<int>(file.context) - around;
   options.source_context = static_cast<int>(file.source) - marks.source.size();
   if (!labels && model->target) options.known_target = model->target;
-  LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
-                                    {labels ? o.labels : o.pairs, ""}, options);
+  const std::string& path = labels ? o.labels : o.pairs;
+  LoadedTask loaded = naming_file(path, [&] {
+    return load_own_task(labels ? OwnData::kLabels : OwnData::kPairs, {path, ""}, options);
+  });
   for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
   const std::shared_ptr<const Task> task = as_read_by(file.config, std::move(loaded.task));
   if (labels) {

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/check/single_op.h"
 #include "core/io/atomic_file.h"
+#include "core/io/plain_file.h"
 #include "core/io/safetensors.h"
 
 namespace headlight {
@@ -41,13 +42,15 @@ std::map<std::string, std::string> attributes_of(const std::vector<std::string>&
 }
 
 PlainTensors read_tensors(const std::string& path) {
-  const SafetensorsFile file = read_safetensors(path, 1ull << 32);
-  PlainTensors tensors;
-  for (const auto& entry : file.entries) {
-    tensors[entry.first] = {entry.second.shape, tensor_as_float(file, entry.first),
-                            entry.second.dtype};
-  }
-  return tensors;
+  return naming_file(path, [&] {
+    const SafetensorsFile file = read_safetensors(path, 1ull << 32);
+    PlainTensors tensors;
+    for (const auto& entry : file.entries) {
+      tensors[entry.first] = {entry.second.shape, tensor_as_float(file, entry.first),
+                              entry.second.dtype};
+    }
+    return tensors;
+  });
 }
 
 int run_op(const OpOptions& o) {

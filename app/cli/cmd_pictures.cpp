@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/explain/explain.h"
 #include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
 #include "core/io/png.h"
 #include "core/lab/lab.h"
 #include "core/model/bundled.h"
@@ -24,9 +25,10 @@ const std::vector<std::string> kVisions = {"full", "protanopia", "deuteranopia",
 // What else a name may end in, a reader of that kind could not open.
 const CLI::Validator kPngName(
     [](const std::string& path) {
+      if (path.empty()) return std::string("it is empty; give the name of a PNG file");
       std::string end = std::filesystem::path(path).extension().string();
       std::ranges::transform(end, end.begin(), [](unsigned char c) { return std::tolower(c); });
-      return end.empty() || end == ".png" ? ""
+      return end.empty() || end == ".png" ? std::string()
                                           : "pictures are PNG files: end it in .png, not " + end;
     },
     "");
@@ -180,6 +182,7 @@ void train(Shell& shell, const PictureOptions& o) {
   }
   ask(PlayRun{true, o.train_steps});
   const RunView& run = shell.state().train.run;
+  if (!run.status.start_problem.empty()) throw Error(run.status.start_problem);
   if (run.status.phase == TrainPhase::kFailed && !own) throw Error(run.status.problem);
   if (o.pin) ask(PinStep{RunPoint{run.status.run, *o.pin}});
   if (o.mark) ask(MarkStep{*o.mark});
@@ -196,6 +199,10 @@ void show_lab(Shell& shell, const PictureOptions& o) {
   if (o.lab_code) shell.push(ShowLabCode{true});
   const auto& result = shell.state().labs.result;
   if (o.lab_answer >= 0 && result && !result->questions.empty()) {
+    const auto answers = std::ssize(result->questions[0].answers);
+    if (o.lab_answer >= answers)
+      throw UsageError("--lab-answer must be from 0 to " + std::to_string(answers - 1) + "; got " +
+                       std::to_string(o.lab_answer));
     shell.push(AnswerLab{result->questions[0].id, o.lab_answer});
     shell.push(SeeLab{result->questions[0].id});
   }
@@ -255,10 +262,11 @@ int run_render(const PictureOptions& o) {
 }
 
 int run_walk(const PictureOptions& o) {
+  if (o.out.empty()) throw UsageError("--out is empty; give the name of a folder");
   const auto [width, height] = parse_size(o.size);
   std::error_code error;
   std::filesystem::create_directories(o.out, error);
-  if (error) throw Error("the folder " + o.out + " could not be made: " + error.message());
+  if (error) fail_to_save(o.out, error.value(), false);
   Shell shell(o.model.document(), shell_options(o.model));
   o.set_look(shell);
   if (o.backward) shell.push(ShowBackward{true});

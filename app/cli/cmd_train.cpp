@@ -9,6 +9,7 @@
 
 #include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
+#include "app/cli/train/checkpoint_folder.h"
 #include "app/cli/train/train_base.h"
 #include "app/cli/train/train_config.h"
 #include "app/cli/train/train_learner.h"
@@ -265,6 +266,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     return checkpoint_of(file, data.tokenizer, *learner, settings, state, early.weights());
   };
   if (!o.out.empty()) checkpoint().check_place(o.out);
+  const CheckpointFolder folder(o.out);
+  folder.make_room(o.resume);
   tell_device(*learner, o);
   SafeRun safe(*learner, checkpoint, state.step, o);
   PaddingCount padding;

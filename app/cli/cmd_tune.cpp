@@ -51,8 +51,10 @@ void print_trial(const TuneTrial& trial) {
 int list_table(const GlBackend& gl, const std::filesystem::path& folder) {
   print_device(gl.device());
   print_table(gl.kernel_table(), gl.device());
-  const auto tuned = read_tuned(folder, gl.device());
-  if (tuned.table) {
+  const TunedTable tuned = read_tuned(folder, gl.device());
+  if (!tuned.problem.empty()) {
+    std::printf("the usual sizes are in use\n");  // why has been said by a note
+  } else if (tuned.table) {
     std::printf("kept in %s\n", tuned_file(folder, gl.device()).c_str());
   } else {
     std::printf("nothing is kept for this device; `headlight tune` measures it\n");
@@ -80,6 +82,8 @@ int run_tune(const TuneOptions& o) {
   GlBackend& gl = *backend.gl();
   if (o.list) return list_table(gl, folder);
   if (o.forget) return forget_table(gl, folder);
+  if (read_tuned(folder, gl.device()).is_newer)
+    throw Error("what is kept for this graphics card stays as it is, so nothing was measured");
   // A part alone is tuned beside what is kept of the others.
   const KernelTable start = o.only.empty() ? KernelTable::of(gl.device()) : gl.kernel_table();
   std::vector<TunePart> parts;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/graph/masks/number_file.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 
@@ -108,7 +109,9 @@ void forbid_to_head(const std::string& text, std::map<int, CellSet>& by_head) {
 
 void set_own_masks(const ModelOptions& o, MaskSpec& mask) {
   if (o.mask_file)
-    mask.added = *o.mask_file == "none" ? AddedMask{} : added_mask(read_number_file(*o.mask_file));
+    mask.added = *o.mask_file == "none" ? AddedMask{} : naming_file(*o.mask_file, [&] {
+      return added_mask(read_number_file(*o.mask_file));
+    });
   if (o.forbid_head.empty()) return;
   mask.by_head.clear();
   for (const std::string& text : o.forbid_head) {

@@ -1,6 +1,7 @@
 // A document's run for the command line: whatever stands in its way is an error.
 #include <cstdio>
 
+#include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
 #include "app/cli/options.h"
 #include "core/base/error.h"
@@ -25,6 +26,17 @@ std::string too_long(const RunResult& result, const Document& doc) {
          ": attention keeps a number for every pair of tokens. Raise it with --max-tokens N";
 }
 
+void tell_unused_padding(const Trace& trace) {
+  const MaskSpec& mask = trace.config().mask;
+  const std::int64_t positions = trace.program().shape.positions;
+  if (mask.kind != MaskKind::kPadding) return;
+  for (const int position : mask.padding) {
+    if (position >= positions)
+      tell("--pad " + count_text(position) + " changes nothing: the last token is number " +
+           count_text(positions - 1));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Document& doc,
@@ -44,6 +56,7 @@ std::shared_ptr<const Trace> run_or_throw(Runner& runner, Backend& backend, cons
     throw Error(result.message);
   }
   if (result.cut) throw UsageError(too_long(result, doc));
+  tell_unused_padding(*result.trace);
   if (!result.note.empty())
     std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, result.note).c_str());
   return result.trace;

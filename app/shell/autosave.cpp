@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/document/session_file.h"
@@ -53,17 +54,27 @@ AutosaveOrigin read_origin(const std::string& text) {
   return origin;
 }
 
+Recoverable read_work(const std::string& path, std::shared_ptr<FileLock> lock) {
+  const std::string text = PlainFile(path, kMaxBytes).all();
+  return {path, parse_session(text).document, read_origin(text), written_at(path), std::move(lock)};
+}
+
+void sort_newest_first(std::vector<Recoverable>& work) {
+  std::sort(work.begin(), work.end(),
+            [](const Recoverable& a, const Recoverable& b) { return a.saved_at > b.saved_at; });
+}
+
 }  // namespace
 
 FileLock::FileLock(const std::string& path, bool fresh) {
   const int flags = O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0);
   fd_ = ::open(path.c_str(), flags, 0600);
   if (fd_ < 0) return;
+  const bool locked = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  is_taken_ = !locked && errno == EWOULDBLOCK;
   struct stat info {};
   // Between our open and our lock another window may have tidied the file away.
-  const bool ours =
-      ::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0 && info.st_nlink > 0;
-  if (ours) return;
+  if (locked && ::fstat(fd_, &info) == 0 && info.st_nlink > 0) return;
   ::close(fd_);
   fd_ = -1;
 }
@@ -108,7 +119,6 @@ void AutosavePlace::remove() {
 
 FoundWork find_recoverable(const std::string& folder) {
   FoundWork found;
-  std::vector<Recoverable>& recoverables = found.recoverable;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string path = at->path().string();
@@ -117,17 +127,14 @@ FoundWork find_recoverable(const std::string& folder) {
     auto lock = std::make_shared<FileLock>(lock_path_of(path), false);
     if (!lock->held()) continue;  // its window still runs
     try {
-      const std::string text = PlainFile(path, kMaxBytes).all();
-      recoverables.push_back(
-          {path, parse_session(text).document, read_origin(text), written_at(path), lock});
+      found.recoverable.push_back(read_work(path, lock));
     } catch (const Error& problem) {
       std::error_code ignored;
       fs::remove(lock_path_of(path), ignored);
       found.unread.push_back({path, problem.message()});
     }
   }
-  std::sort(recoverables.begin(), recoverables.end(),
-            [](const Recoverable& a, const Recoverable& b) { return a.saved_at > b.saved_at; });
+  sort_newest_first(found.recoverable);
   return found;
 }
 
@@ -155,23 +162,20 @@ std::string discard_autosave(const std::string& autosave) {
   return (folder / name).string();
 }
 
-std::vector<Recoverable> find_discarded(const std::string& folder) {
-  std::vector<Recoverable> found;
+FoundWork find_discarded(const std::string& folder) {
+  FoundWork found;
   std::error_code error;
   const fs::path discarded = fs::path(folder) / kDiscarded;
   for (fs::directory_iterator at(discarded, error), end; !error && at != end; at.increment(error)) {
     const std::string path = at->path().string();
     if (!path.ends_with(kEnding)) continue;
     try {
-      const std::string text = PlainFile(path, kMaxBytes).all();
-      found.push_back(
-          {path, parse_session(text).document, read_origin(text), written_at(path), {}});
-    } catch (const Error&) {
-      // Not ours, or of a newer version.
+      found.recoverable.push_back(read_work(path, {}));
+    } catch (const Error& problem) {
+      found.unread.push_back({path, problem.message()});
     }
   }
-  std::sort(found.begin(), found.end(),
-            [](const Recoverable& a, const Recoverable& b) { return a.saved_at > b.saved_at; });
+  sort_newest_first(found.recoverable);
   return found;
 }
 

@@ -22,9 +22,12 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   bool held() const { return fd_ >= 0; }
+  /// Another process, or another FileLock of this one, holds it.
+  bool is_taken() const { return is_taken_; }
 
  private:
   int fd_ = -1;
+  bool is_taken_ = false;
 };
 
 /// The session that the work belongs to, and the mark of the file's contents as this window last
@@ -79,8 +82,8 @@ std::string discard_autosave(const std::string& path);
 
 /// How long what was discarded or removed can be had back.
 inline constexpr int kDiscardedDays = 7;
-/// Newest first; without locks. Never throws.
-std::vector<Recoverable> find_discarded(const std::string& folder);
+/// Without locks. Never throws.
+FoundWork find_discarded(const std::string& folder);
 /// Removes what was discarded longer ago.
 void forget_discarded(const std::string& folder);
 /// When a file or folder was last written, in seconds since 1970; 0: it is not there.

@@ -56,12 +56,14 @@ class Work {
       if (listed++ == kMost) break;
       names += (names.empty() ? "" : ", ") + shortened(one.first, 60);
     }
+    const MessageSlot found_names =
+        names.empty() ? MessageSlot{"found", "single.none", true} : MessageSlot{"found", names};
     const auto more = static_cast<long long>(given_.size()) - static_cast<long long>(kMost);
     throw UsageError(Message{more > 0 ? "single.missing_of_many" : "single.missing",
                              {{"op", std::string(op_.name)},
                               {"name", name},
                               {"inputs", std::string(op_.inputs)},
-                              {"found", names},
+                              found_names,
                               {"more", count_text(more)}}});
   }
   const PlainTensor& floats(const std::string& name) {

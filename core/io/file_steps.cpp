@@ -47,9 +47,10 @@ MessageSlot reason(int error) {
 // The text id of what to do.
 std::string advice(int error) {
   static const std::unordered_map<int, const char*> kAdvice = {
-      {ENOSPC, "space"},         {EDQUOT, "space"},    {EFBIG, "too_big"}, {EACCES, "permissions"},
-      {EPERM, "permissions"},    {EROFS, "read_only"}, {ENOENT, "folder"}, {ENOTDIR, "folder"},
-      {ENAMETOOLONG, "shorter"}, {ELOOP, "links"}};
+      {ENOSPC, "space"},       {EDQUOT, "space"},      {EFBIG, "too_big"},
+      {EACCES, "permissions"}, {EPERM, "permissions"}, {EROFS, "read_only"},
+      {ENOENT, "folder"},      {ENOTDIR, "folder"},    {ENAMETOOLONG, "shorter"},
+      {ELOOP, "links"},        {EISDIR, "file_name"}};
   const auto known = kAdvice.find(error);
   return std::string("file.advice.") + (known == kAdvice.end() ? "disk" : known->second);
 }
@@ -63,6 +64,7 @@ void fail_to_save(const fs::path& path, int error, bool plain_file) {
 
 void fail_to_read(const fs::path& path, int error) {
   const char* advice = error == ENOENT   ? "file.advice.spelling"
+                       : error == ELOOP  ? "file.advice.links"
                        : error == EACCES ? "file.advice.owner"
                                          : "file.advice.other_file";
   throw Error(

@@ -27,7 +27,10 @@ auto naming_file(const std::filesystem::path& path, Read read) {
     throw;
   } catch (const Error& error) {
     if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
-    throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));
+    const Message named =
+        Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message());
+    if (dynamic_cast<const UsageError*>(&error)) throw UsageError(named);
+    throw Error(named);
   }
 }
 

@@ -60,6 +60,10 @@ void check_frame(const Json& json) {
     throw Error(Message{"vocabulary.not_a_vocabulary"});
   const Message expected{"vocabulary.expected.version", {{"ours", std::to_string(kVersion)}}};
   const Json& version = member(json, "version", expected);
+  if (version.is_number_integer() && version > kVersion) {
+    throw Error(Message{"error.newer_version",
+                        {{"version", version.dump()}, {"ours", std::to_string(kVersion)}}});
+  }
   if (version != kVersion) fail("version", expected, version);
 }
 

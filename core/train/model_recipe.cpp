@@ -83,7 +83,10 @@ ModelRecipe parse_recipe(std::string_view text) {
   const OrderedJson* format = in.find("format");
   if (!format || *format != "headlight recipe") throw Error(Message{"recipe.not_a_recipe"});
   int version = 0;
-  in.number("version", version, 1, 1);
+  in.number("version", version, 1, 1 << 30);
+  if (version > 1)
+    throw Error(
+        Message{"error.newer_version", {{"version", std::to_string(version)}, {"ours", "1"}}});
   ModelRecipe recipe;
   in.number("score", recipe.score, 0, 1);
   in.text("example", recipe.example);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "test_paths.h"
 #include "tests/cli/child.h"
 
 namespace headlight::test_cli_bad_input {
@@ -341,6 +342,73 @@ TEST_CASE("files that cannot be read or written") {
     std::filesystem::create_symlink("/dev/full", folder / name);
     check_refused(run({"trace", "--out", folder / name}), 1, {"No space left", "Free some space"});
   }
+}
+
+TEST_CASE("a file that is damaged is named, whatever asked for it") {
+  const Folder folder;
+  const std::string junk = folder.write("junk.safetensors", "junk"),
+                    table = folder.write("quote.csv", "\"a b,x\n"),
+                    npy = folder.write("junk.npy", "junk");
+  check_refused(run({"op", "softmax", "--in", junk, "--out", folder / "out.safetensors"}), 1,
+                {junk, "not a usable .safetensors file"});
+  check_refused(run({"train", "--task", "sort", "--steps", "1", "--init", junk}), 1,
+                {junk, "not a usable .safetensors file"});
+  check_refused(run({"train", "--data-ids", npy, "--steps", "1"}), 1, {npy, ".npy"});
+  check_refused(run({"train", "--labels", table, "--steps", "1"}), 1, {table, "line 1"});
+  check_refused(run({"train", "--pairs", table, "--steps", "1"}), 1, {table, "line 1"});
+  check_refused(run({"eval", "--model", "dates", "--pairs", table}), 1, {table, "line 1"});
+  const Result mask = list({"--mask-file", npy});
+  check_refused(mask, mask.status, {npy, "a number was expected"});
+  CHECK(mask.status > 0);
+  std::filesystem::create_symlink("loop", folder / "loop");
+  check_refused(run({"train", "--text", folder / "loop", "--steps", "1"}), 1,
+                {"loop", "Too many levels of symbolic links", "choose another path"});
+  check_refused(run({"screenshot", "--train", "text", "--train-file", folder / "none", "--out",
+                     folder / "w.png"}),
+                1, {"none", "No such file"});
+  CHECK_FALSE(std::filesystem::exists(folder / "w.png"));
+}
+
+TEST_CASE("files of a newer version are refused by it, and stay as they are") {
+  const Folder folder;
+  const auto newer = [&](const std::string& name, const std::string& from) {
+    std::string text = read_bytes(from);
+    const std::size_t at = text.find("\"version\": ");
+    REQUIRE(at != std::string::npos);
+    return folder.write(name, text.replace(at, text.find(',', at) - at, "\"version\": 99"));
+  };
+  const std::string assets = HEADLIGHT_TEST_DIR "../assets/models/sort/";
+  const std::string recipe = newer("recipe.json", assets + "recipe.json");
+  check_refused(run({"train", "--config", recipe, "--steps", "1"}), 1,
+                {recipe, "has version 99", "Update Headlight"});
+  const std::string out = folder / "run";
+  run_well(
+      {"train", "--task", "sort", "--steps", "1", "--layers", "1", "--d-model", "8", "--out", out});
+  const std::string tokens = newer("run/tokenizer.json", out + "/tokenizer.json");
+  const std::string before = read_bytes(tokens);
+  check_refused(run({"train", "--resume", out, "--steps", "2", "--out", out}), 1,
+                {tokens, "has version 99", "Update Headlight"});
+  CHECK(read_bytes(tokens) == before);
+}
+
+TEST_CASE("names that are empty, and numbers that name nothing") {
+  const Folder folder;
+  check_refused(run({""}), 2, {"'' is neither a subcommand nor a session file"});
+  check_refused(run({"walk", "--out", ""}), 2, {"--out is empty"});
+  check_refused(run({"screenshot", "--out", ""}), 2, {"it is empty"});
+  check_refused(run({"walk", "--out", "/dev/full/x"}), 1, {"/dev/full/x", "Create the folder"});
+  check_refused(
+      run({"screenshot", "--lab", "scale", "--lab-answer", "99", "--out", folder / "w.png"}), 2,
+      {"--lab-answer must be from 0 to", "got 99"});
+  check_refused(run({"train", "--text", folder.write("a.txt", "a b c"), "--bytes",
+                     "0:99999999999999999999", "--steps", "1"}),
+                2, {"0:99999999999999999999"});
+  check_refused(run({"convert", "stories", "--to", "nosuch", "--out", folder / "m"}), 2,
+                {"got 'nosuch'.\n"});
+  const Result pad =
+      run_well({"trace", "--list", "--sentence", "a b c", "--mask", "padding", "--pad", "1,5"});
+  CHECK(contains(pad.err, "--pad 5 changes nothing"));
+  CHECK_FALSE(contains(pad.err, "--pad 1 "));
 }
 
 TEST_CASE("the window without a display says what to do instead") {

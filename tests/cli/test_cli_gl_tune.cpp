@@ -41,6 +41,17 @@ TEST_CASE("tune: keeps what it found where the next run finds it, and forgets it
   const Result noted = run_well({"trace", "--list", "--backend", "gl"}, here);
   CHECK(contains(noted.err, "note: " + path));
   CHECK(contains(noted.err, "`headlight tune --forget`"));
+  CHECK(contains(run_well({"tune", "--list"}, here).err, "note: " + path));
+  CHECK_FALSE(contains(run_well({"tune", "--list"}, here).out, "nothing is kept"));
+
+  // A newer Headlight has: nothing is measured that could not be kept.
+  const std::string newer = "{\"format\": \"headlight kernel table 99\"}";
+  std::ofstream(path) << newer;
+  CHECK(contains(run_well({"trace", "--list", "--backend", "gl"}, here).err, "have version 99"));
+  const Result refused = run({"tune", "--only", "cells"}, here);
+  CHECK(refused.status == 1);
+  CHECK(contains(refused.err, "stays as it is"));
+  CHECK(read_bytes(path) == newer);
   CHECK(contains(run_well({"tune", "--forget"}, here).out, "deleted"));
   CHECK_FALSE(std::filesystem::exists(path));
   CHECK(run_well({"trace", "--list", "--backend", "gl"}, here).err.empty());

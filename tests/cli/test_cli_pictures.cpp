@@ -172,7 +172,7 @@ TEST_CASE("pictures: what cannot be drawn or saved is said") {
   check_refused(run({"screenshot", "--out", folder / "no/such/a.png"}), 1,
                 {"a.png", "No such file or directory", "Create the folder"});
   check_refused(run({"screenshot", "--out", "/dev/full"}), 1, {"No space left"});
-  check_refused(run({"walk", "--out", folder.write("file", "")}), 1, {"could not be made"});
+  check_refused(run({"walk", "--out", folder.write("file", "")}), 1, {"Could not save"});
   check_refused(run({"screenshot", "--size", "10x10", "--out", out}), 2, {"1280x720", "10x10"});
   check_refused(run({"screenshot", "--size", "x", "--out", out}), 2, {"1280x720"});
   check_refused(run({"screenshot", "--theme", "blue", "--out", out}), 2, {"light", "dark"});

@@ -433,6 +433,19 @@ TEST_CASE("autosave: work that cannot be read is told of, and stays until it is 
   Gui gui(small_document(), {1440, 900}, 1, {}, folders);
   gui.shell().start_keeping(0);
   CHECK(gui.state().notices.empty());
+  // It is listed with what is wrong, and cannot be recovered.
+  gui.push(DoCommand{Command::kRuns});
+  gui.shell().wait();
+  gui.frame(3);
+  REQUIRE(gui.state().runs.runs.size() == 1);
+  const SavedRun& listed = gui.state().runs.runs[0];
+  CHECK(listed.name.ends_with("77-0.headlight.json"));
+  CHECK(say(Language::kEnglish, listed.problem).find(why) != std::string::npos);
+  CHECK(listed.written > 0);
+  gui.click("runs/0/restore");
+  gui.frame(2);
+  CHECK(gui.has("panel/runs"));
+  CHECK(gui.document() == small_document());
 }
 
 TEST_CASE("autosave: work that cannot be put aside stays where it is, and the window says so") {

@@ -40,6 +40,12 @@ struct InFolder {
   std::filesystem::path before;
 };
 
+// So does the list of folders, which is left as soon as it shows another one.
+void stay_within(Gui& gui, const std::string& folder) {
+  const std::string& listed = gui.state().session.path_folder;
+  if (!listed.empty() && !listed.starts_with(folder)) gui.push(ListFolder{folder});
+}
+
 std::string random_control(const Gui& gui, Dice& dice) {
   std::vector<std::string> ids;
   for (const auto& [id, r] : gui.drawn().all()) ids.push_back(id);
@@ -175,6 +181,7 @@ std::string play(unsigned seed, int frames, Document document, bool beside) {
   std::vector<std::string> done;
   for (int i = 0; ImGui::GetFrameCount() < frames; ++i) {
     done.push_back(do_something(gui, dice));
+    stay_within(gui, std::filesystem::current_path());
     if (beside) take_answers(gui, dice);
     const std::string wrong = wrong_in(gui);
     if (wrong.empty()) continue;

@@ -182,7 +182,7 @@ TEST_CASE("text source: too short, empty, binary, broken or out of range") {
   CHECK(has(refused(latin), "is not in UTF-8: 20 of its 280 bytes"));
   // A little damage is repaired and told.
   const TextSource repaired = TextSource::load(pasted("ab\xFFrakadabra"), by(TextCut::kCharacters));
-  CHECK(has(say(repaired.notes()), "1 bytes were not UTF-8 and became U+FFFD"));
+  CHECK(has(say(repaired.notes()), "bytes that were not UTF-8 (1) became U+FFFD"));
   CHECK(repaired.vocabulary()->find("\uFFFD"));
   CHECK(say(TextSource::load(pasted("\xEF\xBB\xBF"
                                     "abcdefg"),

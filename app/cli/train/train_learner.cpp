@@ -7,6 +7,7 @@
 #include "app/gl/training/gl_trainer.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/plain_file.h"
 #include "core/io/safetensors.h"
 #include "core/model/checkpoint.h"
 #include "core/model/init.h"
@@ -174,7 +175,7 @@ std::vector<Tensor> start_parameters(const TrainOptions& o,
   if (base && config.form == ModelForm::kClasses)
     return classifier_weights(*base, config, data.shape, *init);
   if (base) return weights_from(base, config, data.shape);
-  if (!init) return read_init(o.init, config, data);
+  if (!init) return naming_file(o.init, [&] { return read_init(o.init, config, data); });
   return initial_parameters(build_program(config, data.shape), *init, config.seed);
 }
 

@@ -74,10 +74,12 @@ int masked_share(const TrainOptions& o) {
 
 // "BEGIN:END"; nothing where it is empty.
 std::optional<ByteRange> byte_range(const char* option, const std::string& text) {
+  constexpr std::size_t kMostDigits = 18;  // of a file's size
   if (text.empty()) return std::nullopt;
   unsigned long long begin = 0, end = 0;
   char rest = 0;
-  const bool plain = text.find_first_not_of("0123456789:") == text.npos;
+  const bool plain = text.find_first_not_of("0123456789:") == text.npos &&
+                     text.find(':') < kMostDigits && text.size() - text.find(':') <= kMostDigits;
   if (!plain || std::sscanf(text.c_str(), "%llu:%llu%c", &begin, &end, &rest) != 2 || begin >= end)
     throw UsageError(std::string(option) +
                      " must be two numbers, the first below the second, as 0:1000000; got '" +
@@ -92,7 +94,8 @@ std::string range_text(const ByteRange& bytes) {
 // In hexadecimal digits; empty for what can be read only once, as a pipe.
 std::string sha256_of(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) fail_to_read(path, ENOENT);
+  if (std::error_code error; !std::filesystem::exists(path, error))
+    fail_to_read(path, error ? error.value() : ENOENT);
   if (!std::filesystem::is_regular_file(path, ignored)) return "";
   const std::unique_ptr<GChecksum, decltype(&g_checksum_free)> sum(
       g_checksum_new(G_CHECKSUM_SHA256), g_checksum_free);
@@ -165,7 +168,10 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   const bool other_file = of_text || (!o.validation.empty() && !validation_share(o));
   if (other_file) options.validation = 0;
   if (const auto share = validation_share(o)) options.validation = *share;
-  LoadedTask loaded = load_own_task(own, {path, "", byte_range("--bytes", o.bytes)}, options);
+  const auto bytes = byte_range("--bytes", o.bytes);
+  LoadedTask loaded = naming_file(path, [&] {
+    return load_own_task(own, {path, "", bytes}, options);
+  });
   LearnedFrom data = task_data(std::move(loaded.task), settings, config);
   if (!o.validation.empty() && !other_file)
     data.validation = row_batches(data.task, config, Split::kValidation, "", settings.by_length);
@@ -181,7 +187,9 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   options.context = data.task->context() - around;
   options.source_context = data.task->source_length();
   const std::string& measured_path = of_text ? path : o.validation;
-  LoadedTask measured = load_own_task(own, {measured_path, "", of_text}, options);
+  LoadedTask measured = naming_file(measured_path, [&] {
+    return load_own_task(own, {measured_path, "", of_text}, options);
+  });
   tell_notes(measured.notes);
   data.validation = row_batches(as_read_by(config, std::move(measured.task)), config,
                                 Split::kTraining, measured_path, settings.by_length);
@@ -191,8 +199,9 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
 LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings, const Config& config) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
   if (config.memory > 0) throw UsageError(Message{"error.memory_task", {{"task", "--data-ids"}}});
-  auto rows =
-      std::make_unique<RowBatches>(read_npy_integers(o.data_ids, kMaxBytes), settings.batch);
+  auto rows = naming_file(o.data_ids, [&] {
+    return std::make_unique<RowBatches>(read_npy_integers(o.data_ids, kMaxBytes), settings.batch);
+  });
   if (o.context > 0 && o.context != rows->context()) {
     throw UsageError("--context is " + std::to_string(o.context) + ", but the rows of " +
                      o.data_ids + " have " + std::to_string(rows->context()) +

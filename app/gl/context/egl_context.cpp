@@ -162,7 +162,7 @@ EglContext::EglContext(EglOptions options) {
   throw Error(
       "Drawing without a window needs OpenGL 3.3 through EGL; this machine answers: " + answers +
       ". Install Mesa's EGL (Debian: libegl1 and libgl1-mesa-dri), or update the "
-      "graphics driver.");
+      "graphics driver. A limit of the program's memory can be the reason, too.");
 }
 
 bool EglContext::take_first(const EglOptions& options, bool hardware_only, std::string& answers) {

@@ -1,5 +1,6 @@
 #include "app/gl/tuning/tuned.h"
 
+#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kFormat = "headlight kernel table 2";
+constexpr std::string_view kFormat = "headlight kernel table ";
+constexpr int kVersion = 2;
 
 // A number of a table, by its name in the file.
 struct Field {
@@ -81,16 +83,29 @@ KernelTable from_json(const Json& json, const GlDevice& device) {
   return table;
 }
 
-std::optional<KernelTable> read_table(const fs::path& path, const GlDevice& device) {
-  try {
-    const Json json = Json::parse(PlainFile(path, 1 << 16).all());
-    if (json.at("format") != kFormat) return std::nullopt;
-    const KernelTable table = from_json(json.at("table"), device);
-    if (table.fits(device.limits)) return table;
-  } catch (const Error&) {
-  } catch (const Json::exception&) {
+// The number that the format ends with; 0 where it is none of these tables.
+int version_of(const Json& json) {
+  const std::string format = json.at("format").get<std::string>();
+  int version = 0;
+  if (format.starts_with(kFormat))
+    std::from_chars(format.data() + kFormat.size(), format.data() + format.size(), version);
+  return version;
+}
+
+TunedTable read_table(const fs::path& path, const GlDevice& device) {
+  const Json json = Json::parse(PlainFile(path, 1 << 16).all());
+  const int version = version_of(json);
+  if (version > kVersion) {
+    const Message newer{"gpu.tuned.newer",
+                        {{"path", path.string()},
+                         {"version", std::to_string(version)},
+                         {"ours", std::to_string(kVersion)}}};
+    return {{}, newer, true};
   }
-  return std::nullopt;
+  if (version != kVersion) throw Error("none of these tables");
+  TunedTable tuned{from_json(json.at("table"), device), {}};
+  if (!tuned.table->fits(device.limits)) throw Error("beyond the device's limits");
+  return tuned;
 }
 
 }  // namespace
@@ -106,16 +121,18 @@ TunedTable read_tuned(const fs::path& folder, const GlDevice& device) {
   const fs::path path = tuned_file(folder, device);
   std::error_code none;
   if (!fs::exists(path, none)) return {};
-  TunedTable tuned{read_table(path, device), {}};
-  if (!tuned.table)
-    tuned.problem = Message{"gpu.tuned", {{"path", path.string()}, {"device", device.renderer}}};
-  return tuned;
+  try {
+    return read_table(path, device);
+  } catch (const Error&) {
+  } catch (const Json::exception&) {
+  }
+  return {{}, Message{"gpu.tuned", {{"path", path.string()}, {"device", device.renderer}}}};
 }
 
 void keep_tuned(const fs::path& folder, const GlDevice& device, const KernelTable& table) {
   std::error_code none;
   fs::create_directories(folder, none);
-  const Json json = {{"format", kFormat},
+  const Json json = {{"format", std::string(kFormat) + std::to_string(kVersion)},
                      {"vendor", device.vendor},  // these two for people to read
                      {"renderer", device.renderer},
                      {"table", as_json(table)}};

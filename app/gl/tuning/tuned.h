@@ -18,6 +18,7 @@ std::filesystem::path tuned_file(const std::filesystem::path& folder, const GlDe
 struct TunedTable {
   std::optional<KernelTable> table;  // none where nothing is kept, or what is kept is no use
   Message problem;                   // why it is no use; else empty
+  bool is_newer = false;             // it is a newer Headlight's, and stays as it is
 };
 
 /// Nothing where `folder` is empty. A table that does not fit the device's limits is no use.

@@ -130,7 +130,7 @@ void RunsController::on(const RestoreRun& a) {
 
 // In the place of the document; undo goes back to that.
 void RunsController::restore_session(const std::string& path) {
-  for (const Recoverable& old : find_discarded(options_.folders.autosave)) {
+  for (const Recoverable& old : find_discarded(options_.folders.autosave).recoverable) {
     if (old.path != path) continue;
     document_.edit(SetDocument{old.document});
     files_.belong_to(old.origin.path, old.origin.mark);

@@ -102,13 +102,19 @@ void add_runs(std::vector<SavedRun>& runs, SavedKind kind, const fs::path& folde
 }
 
 void add_discarded(std::vector<SavedRun>& runs, const std::string& folder) {
-  for (const Recoverable& old : find_discarded(folder)) {
+  const auto add = [&](const std::string& path, const std::string& name) -> SavedRun& {
     SavedRun& run = runs.emplace_back();
     run.kind = SavedKind::kDiscarded;
-    run.path = old.path;
-    run.name = shortened(old.document.sentence, 60);
-    run.written = old.saved_at;
-  }
+    run.path = path;
+    run.name = name;
+    run.written = written_at(path);
+    return run;
+  };
+  const FoundWork found = find_discarded(folder);
+  for (const Recoverable& old : found.recoverable)
+    add(old.path, shortened(old.document.sentence, 60));
+  for (const UnreadWork& old : found.unread)
+    add(old.path, fs::path(old.path).filename().string()).problem = old.problem;
 }
 
 [[noreturn]] void fail_at(const char* what, const std::string& name, const std::error_code& error) {

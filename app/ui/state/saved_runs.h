@@ -21,7 +21,7 @@ enum class SavedKind {
 struct SavedRun {
   SavedKind kind{};
   std::string path;                      // the folder; kDiscarded: the file
-  std::string name;                      // its last part; kDiscarded: the sentence
+  std::string name;                      // its last part; kDiscarded: the sentence, if read
   std::string task;                      // empty: own data, or not known
   std::string model_kind;                // "next-token", "masked", "classify", "translate"
   std::int64_t written = 0;              // seconds since 1970,

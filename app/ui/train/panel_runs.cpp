@@ -53,11 +53,11 @@ struct RunButton {
 
 std::vector<RunButton> buttons_of(const Ui& ui, const SavedRun& run) {
   const std::string why(ui.tr(run.in_use ? "runs.in_use" : "runs.no_resume"));
+  const bool opens = run.problem.empty(), own = run.kind == SavedKind::kModel;
   if (run.kind == SavedKind::kRemoved)
     return {{"restore", "runs.restore", true, {}, RestoreRun{run.path}}};
   if (run.kind == SavedKind::kDiscarded)
-    return {{"restore", "runs.restore_session", true, {}, RestoreRun{run.path}, true}};
-  const bool opens = run.problem.empty(), own = run.kind == SavedKind::kModel;
+    return {{"restore", "runs.restore_session", opens, {}, RestoreRun{run.path}, true}};
   return {{"open", "files.open", opens, {}, ChooseModel{run.path}, true},
           {"resume", "runs.resume", opens && run.resumable && !run.in_use,
            run.resumable && !run.in_use ? "" : why, ResumeRun{run.path}, true},

@@ -153,8 +153,7 @@ const ConvertTarget& target_named(const std::string& name) {
     names.push_back(target.name);
     list += (list.empty() ? "" : ", ") + std::string(target.name);
   }
-  const Message unknown{"convert.unknown_target",
-                        {{"got", shown(fs::path(name))}, {"known", list}}};
+  const Message unknown{"convert.unknown_target", {{"got", std::string(name)}, {"known", list}}};
   throw UsageError(unknown.with(did_you_mean(name, names)));
 }
 
@@ -203,7 +202,7 @@ NumberFormat number_format(std::string_view word) {
     list += (list.empty() ? "" : ", ") + std::string(name);
   }
   throw UsageError(
-      Message{"convert.unknown_format", {{"got", shown(fs::path(word))}, {"known", list}}});
+      Message{"convert.unknown_format", {{"got", std::string(word)}, {"known", list}}});
 }
 
 std::string_view number_format_word(NumberFormat format) {

@@ -37,6 +37,13 @@ void open_list(Gui& gui) {
 
 const std::vector<SavedRun>& runs_of(const Gui& gui) { return gui.state().runs.runs; }
 
+SavedRun run_named(const Gui& gui, const std::string& name) {
+  const auto found = std::find_if(runs_of(gui).begin(), runs_of(gui).end(),
+                                  [&](const SavedRun& run) { return run.name == name; });
+  REQUIRE(found != runs_of(gui).end());
+  return *found;
+}
+
 std::string button(const Gui& gui, const std::string& name, const std::string& what) {
   for (std::size_t i = 0; i < runs_of(gui).size(); ++i) {
     if (runs_of(gui)[i].name == name) return "runs/" + std::to_string(i) + "/" + what;
@@ -56,11 +63,7 @@ TEST_CASE("runs: task, step, score and size are listed, a damaged run with what 
   Gui gui({}, {1440, 900}, 1, {}, folders_for_runs(folder));
   open_list(gui);
   REQUIRE(runs_of(gui).size() == 3);
-  const auto find = [&](const std::string& name) {
-    return *std::find_if(runs_of(gui).begin(), runs_of(gui).end(),
-                         [&](const SavedRun& run) { return run.name == name; });
-  };
-  const SavedRun whole = find("induction-2026-11-20-120000");
+  const SavedRun whole = run_named(gui, "induction-2026-11-20-120000");
   CHECK(whole.problem.empty());
   CHECK(whole.task == "induction");
   CHECK(whole.step == 20);
@@ -69,8 +72,8 @@ TEST_CASE("runs: task, step, score and size are listed, a damaged run with what 
   CHECK(whole.bytes > 1000);
   CHECK(gui.shows("step 20"));
   CHECK(gui.shows("% right"));
-  CHECK_FALSE(find("half").problem.empty());
-  CHECK_FALSE(find("empty").problem.empty());
+  CHECK_FALSE(run_named(gui, "half").problem.empty());
+  CHECK_FALSE(run_named(gui, "empty").problem.empty());
   CHECK(gui.shows("config.json"));
   // What is damaged cannot be opened, and can be removed.
   gui.click(button(gui, "half", "open"));
@@ -92,12 +95,14 @@ TEST_CASE("runs: another program's folder is listed with its type, and opened fr
   gui.push(RememberModel{path});
   open_list(gui);
   REQUIRE(runs_of(gui).size() == 2);
-  CHECK(runs_of(gui)[0].problem.empty());
-  CHECK(runs_of(gui)[0].task == "gpt2");
+  // By name: which was written last depends on the second that each was written in.
+  const SavedRun whole = run_named(gui, "little-gpt2");
+  CHECK(whole.problem.empty());
+  CHECK(whole.task == "gpt2");
   CHECK(gui.shows("gpt2 · "));
-  CHECK(gui.shows(bytes_text(runs_of(gui)[0].bytes)));
-  CHECK(say(Language::kEnglish, runs_of(gui)[1].problem).find("model.safetensors") !=
-        std::string::npos);
+  CHECK(gui.shows(bytes_text(whole.bytes)));
+  const std::string said = say(Language::kEnglish, run_named(gui, "broken").problem);
+  CHECK(said.find("model.safetensors") != std::string::npos);
   gui.click(button(gui, "little-gpt2", "open"));
   settle(gui);
   CHECK(gui.document().model == path);

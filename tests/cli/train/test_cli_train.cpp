@@ -190,26 +190,6 @@ TEST_CASE("train: what was measured at the end is kept with the run") {
   CHECK(contains(result.err, "loss " + number_text(state.score->loss, 4)));
 }
 
-TEST_CASE("train: a save on the way that fails is said, and the run goes on") {
-  const Folder folder;
-  const std::string home = folder / "home", log = folder / "log.csv", said = folder / "said";
-  std::filesystem::create_directory(home);
-  const auto wait_for = [&](const std::string& words) {
-    return "i=0; until grep -q '" + words + "' " + said +
-           " || [ $i = 600 ]; do sleep 0.05; i=$((i + 1)); done; ";
-  };
-  const Result result = run_shell(
-      "$HEADLIGHT train --task reverse --layers 1 --heads 2 --d-model 16 --steps 100000000 "
-      "--save-every 50 --out " +
-      home + "/model --log " + log + " 2> " + said + " & " + wait_for("training on") + "mv " +
-      home + " " + home + ".away; echo in the way > " + home + "; " + wait_for("the run goes on") +
-      "sleep 0.5; kill -TERM $!; wait $!; echo $?");
-  CHECK(result.out == "1\n");
-  CHECK(contains(read_bytes(said), "the run goes on, but is not saved meanwhile"));
-  CHECK(read_csv(log).size() > 52);
-  check_refused(run({"train", "--task", "reverse", "--save-every", "-1"}), 2, {"--save-every"});
-}
-
 TEST_CASE("train: given weights and rows of ids, the first loss is the trace's") {
   const Folder folder;
   const Args model = {"--layers", "2", "--heads", "2", "--d-model", "16", "--seed", "3"};
@@ -564,49 +544,4 @@ TEST_CASE("train --resume: what is wrong with a file says which one it is") {
 }
 
 // Hours of training are not to be lost at their end.
-TEST_CASE("train --out: where nothing can be saved is said before the first step") {
-  const Folder folder;
-  const auto refused = [&](const std::string& out, const std::vector<std::string>& phrases) {
-    CAPTURE(out);
-    const Result result = run({"train", "--task", "reverse", "--steps", "2", "--layers", "1",
-                               "--heads", "1", "--d-model", "8", "--out", out});
-    check_refused(result, 1, phrases);
-    CHECK_FALSE(contains(result.err, "step"));
-  };
-  refused(folder.write("file", "x"), {"this is a file"});
-  refused(folder / "none/model", {"Could not save"});
-  std::filesystem::create_directory(folder / "bert");
-  const std::string config = folder.write("bert/config.json", "{\"model_type\": \"bert\"}");
-  refused(folder / "bert", {"bert", "this program did not write"});
-  check_refused(run({"models", "--model", "induction", "--half", folder / "bert"}), 1,
-                {"bert", "this program did not write"});
-  CHECK(std::filesystem::file_size(config) == 22);
-}
-
-TEST_CASE("train --out: where files may not grow so far it is refused, not ended by the system") {
-  const Folder folder;
-  const Result result = run_shell(
-      "ulimit -f 8; $HEADLIGHT train --task reverse --steps 2 --layers 1 --heads 2 --d-model 32 "
-      "--out " +
-      (folder / "model"));
-  check_refused(result, 1, {"model", "Could not save"});
-  CHECK_FALSE(std::filesystem::exists(folder / "model"));
-}
-
-TEST_CASE("train: a run that the system ends is saved first") {
-  const Folder folder;
-  for (const auto& [signal, number] : {std::pair{"TERM", 15}, std::pair{"HUP", 1}}) {
-    const std::string name = signal, out = folder / name;
-    INFO(name);
-    const Result result = run_shell(
-        "$HEADLIGHT train --task reverse --steps 100000000 --save-every 1000000000 "
-        "--layers 1 --heads 1 --d-model 8 --out " +
-        out + " 2> " + out + ".err & i=0; until grep -q 'training on' " + out +
-        ".err || [ $i = 300 ]; do sleep 0.1; i=$((i + 1)); done; kill -" + name +
-        " $!; wait $!; echo $?");
-    CHECK(result.out == std::to_string(128 + number) + "\n");
-    CHECK(std::filesystem::exists(out + "/train.json"));
-  }
-}
-
 }  // namespace headlight::test::test_cli_train
