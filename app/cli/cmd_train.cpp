@@ -267,7 +267,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   };
   if (!o.out.empty()) checkpoint().check_place(o.out);
   const CheckpointFolder folder(o.out);
-  folder.make_room(o.resume);
+  folder.keep_longer(o.steps.value_or(settings.schedule.steps), o.resume);
   tell_device(*learner, o);
   SafeRun safe(*learner, checkpoint, state.step, o);
   PaddingCount padding;

@@ -70,11 +70,11 @@ FileLock::FileLock(const std::string& path, bool fresh) {
   const int flags = O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0);
   fd_ = ::open(path.c_str(), flags, 0600);
   if (fd_ < 0) return;
-  const bool locked = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
-  is_taken_ = !locked && errno == EWOULDBLOCK;
   struct stat info {};
   // Between our open and our lock another window may have tidied the file away.
-  if (locked && ::fstat(fd_, &info) == 0 && info.st_nlink > 0) return;
+  const bool ours =
+      ::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0 && info.st_nlink > 0;
+  if (ours) return;
   ::close(fd_);
   fd_ = -1;
 }

@@ -22,12 +22,9 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   bool held() const { return fd_ >= 0; }
-  /// Another process, or another FileLock of this one, holds it.
-  bool is_taken() const { return is_taken_; }
 
  private:
   int fd_ = -1;
-  bool is_taken_ = false;
 };
 
 /// The session that the work belongs to, and the mark of the file's contents as this window last

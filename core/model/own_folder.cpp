@@ -80,6 +80,11 @@ void expect_replaceable(const fs::path& folder) {
     throw Error(Message{"convert.folder_taken", {{"path", shown(folder)}}});
 }
 
+void expect_no_run(const fs::path& folder) {
+  if (is_there(folder / kTrainFile))
+    throw Error(Message{"checkpoint.holds_run", {{"path", shown(folder)}}});
+}
+
 bool holds_own_alone(const fs::path& folder) {
   std::int64_t version = 0;
   if (!own_version(folder / "config.json") || newer_file(folder, version)) return false;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/bundled.h"
+#include "core/model/own_folder.h"
 #include "core/train/run_checkpoint.h"
 
 namespace headlight {
@@ -100,6 +101,7 @@ void store_half(const ModelsOptions& o) {
   std::error_code ignored;
   if (std::filesystem::equivalent(o.model, o.half, ignored))
     throw UsageError("--half must name another folder than --model");
+  expect_no_run(o.half);
   checkpoint_of(*load_model(model_ref(o.model))).save(o.half, FloatStorage::kFloat16);
 }
 

@@ -179,6 +179,7 @@ void check_folder(const std::string& ref, const fs::path& folder) {
   if (!wrote_weights(folder))
     throw Error(Message{"convert.folder_taken", {{"path", shown(folder)}}});
   expect_replaceable(folder);
+  expect_no_run(folder);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/io/plain_file.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
+#include "core/model/own_folder.h"
 #include "core/train/pytorch/pytorch_data.h"
 #include "core/train/pytorch/pytorch_lacks.h"
 
@@ -92,6 +93,7 @@ void write_pytorch_folder(const fs::path& to, const RunCheckpoint& run,
                   {"README.md", exported_file("README.md")},
                   {"pytorch.json", about}};
   if (source.batches) parts.beside.push_back({"data.safetensors", data.numbers});
+  expect_no_run(to);
   save_checkpoint(to, parts);
 }
 

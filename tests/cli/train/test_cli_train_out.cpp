@@ -24,12 +24,13 @@ int step_of(const std::string& run) {
 
 }  // namespace
 
-TEST_CASE("train --out: a run that lies there is put aside, but for the one that goes on") {
+TEST_CASE("train --out: a longer run that lies there is kept, but for the one that goes on") {
   const Folder folder;
   const std::string out = folder / "run";
-  CHECK_FALSE(contains(run_well(little_run(out, 3)).err, "is now in"));
+  CHECK_FALSE(contains(run_well(little_run(out, 3)).err, "is kept in"));
   const Result second = run_well(little_run(out + "/", 2));
-  CHECK(contains(second.err, "the model that was in '" + out + "' is now in '" + out + ".before'"));
+  CHECK(contains(second.err,
+                 "the run of 3 steps that was in '" + out + "' is kept in '" + out + ".before'"));
   CHECK(step_of(out) == 2);
   CHECK(step_of(out + ".before") == 3);
   fs::create_directory_symlink(out, folder / "link");
@@ -37,37 +38,51 @@ TEST_CASE("train --out: a run that lies there is put aside, but for the one that
   CHECK(fs::is_symlink(folder / "link"));
   CHECK(step_of(out) == 1);
   CHECK(step_of(out + ".before-2") == 2);
-  const Result more = run_well({"train", "--resume", out, "--steps", "4", "--out", out + "/."});
-  CHECK_FALSE(contains(more.err, "is now in"));
+  // One that is as long takes its place, and so does what goes on.
+  CHECK_FALSE(contains(run_well(little_run(out, 1)).err, "is kept in"));
+  const Args more = {"train", "--resume", out, "--steps", "4", "--out", out + "/."};
+  CHECK_FALSE(contains(run_well(more).err, "is kept in"));
   CHECK(step_of(out) == 4);
   CHECK_FALSE(fs::exists(out + ".before-3"));
-  CHECK_FALSE(fs::exists(out + ".lock"));
 }
 
-TEST_CASE("train --out: what cannot be put aside stays") {
+TEST_CASE("train: nothing but another run takes a run's place") {
+  const Folder folder;
+  const std::string out = folder / "run";
+  run_well(little_run(out, 3));
+  const std::string before = read_bytes(out + "/model.safetensors");
+  check_refused(run({"models", "--model", "sort", "--half", out}), 1,
+                {out, "holds a training run"});
+  for (const char* target : {"gpt2", "headlight", "pytorch"}) {
+    CAPTURE(target);
+    check_refused(run({"convert", "stories", "--to", target, "--out", out}), 1,
+                  {out, "Choose a new folder"});
+  }
+  CHECK(read_bytes(out + "/model.safetensors") == before);
+  CHECK(step_of(out) == 3);
+}
+
+TEST_CASE("train --out: what cannot be kept beside it stays") {
   const Folder folder;
   const std::string name(249, 'x'), out = folder / name;  // ".before" has no room behind it
   run_well(little_run(out, 3));
-  check_refused(run(little_run(out, 1)), 1, {name, "cannot be put aside", "another --out"});
+  check_refused(run(little_run(out, 1)), 1, {name, "cannot be kept", "another --out"});
   CHECK(step_of(out) == 3);
-  CHECK_FALSE(fs::exists(out + ".lock"));
 }
 
 TEST_CASE("train --out: only one run saves in a folder at a time") {
   const Folder folder;
-  const std::string out = folder / "run";
-  run_well(little_run(out, 3));
-  // As another process does, which ends without a word.
+  const std::string out = folder / "run", said = folder / "said";
   const std::string train =
-      "$HEADLIGHT train --task reverse --steps 1 --layers 1 --heads 1 --d-model 8 --out " + out;
-  check_refused(run_shell("flock " + out + ".lock -c '" + train + "'"), 1,
-                {"another run saves in", out, "another --out"});
-  CHECK(step_of(out) == 3);
-  CHECK_FALSE(fs::exists(out + ".before"));
-  REQUIRE(fs::exists(out + ".lock"));  // left there, and nobody holds it
+      "$HEADLIGHT train --task reverse --layers 1 --heads 1 --d-model 8 --out ";
+  const Result second = run_shell(
+      train + out + " --steps 100000000 2> " + said + " & i=0; until grep -q 'training on' " +
+      said + " || [ $i = 300 ]; do sleep 0.1; i=$((i + 1)); done; " + train + out +
+      "/ --steps 1; status=$?; kill -KILL $!; wait $! 2> /dev/null; exit $status");
+  check_refused(second, 1, {"another run saves in", out, "another --out"});
+  // Who was killed keeps nobody away.
   run_well(little_run(out, 1));
   CHECK(step_of(out) == 1);
-  CHECK_FALSE(fs::exists(out + ".lock"));
 }
 
 TEST_CASE("train: a save on the way that fails is said, and the run goes on") {
