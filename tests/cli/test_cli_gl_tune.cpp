@@ -47,7 +47,7 @@ TEST_CASE("tune: keeps what it found where the next run finds it, and forgets it
   // A newer Headlight has: nothing is measured that could not be kept.
   const std::string newer = "{\"format\": \"headlight kernel table 99\"}";
   std::ofstream(path) << newer;
-  CHECK(contains(run_well({"trace", "--list", "--backend", "gl"}, here).err, "have version 99"));
+  CHECK(contains(run_well({"trace", "--list", "--backend", "gl"}, here).err, "of version 99"));
   const Result refused = run({"tune", "--only", "cells"}, here);
   CHECK(refused.status == 1);
   CHECK(contains(refused.err, "stays as it is"));
